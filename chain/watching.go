@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -28,6 +29,42 @@ func (m *Market) AcceptedProofs(ctx context.Context, first, last uint64) ([]even
 					Slot: e.Id, Block: logs[i].BlockNumber, BlockHash: events.Hash(logs[i].BlockHash),
 				})
 			}
+		}
+	}
+	return found, nil
+}
+
+// MarkedMisses are the misses that were marked in the blocks from first to last, in their order. The contract says
+// nothing about that, but pays who marks, so each transaction is read in which it paid anybody; and it is not known of
+// those that did not call it themselves.
+func (m *Market) MarkedMisses(ctx context.Context, first, last uint64) (found []events.MarkedMiss, err error) {
+	marks := m.abis.market.GetABI().Methods["markProofAsMissing"]
+	topics := [][]common.Hash{
+		{m.abis.token.GetABI().Events["Transfer"].ID}, {common.BytesToHash(m.contract[:])},
+	}
+	read := map[common.Hash]bool{}
+	for from := first; from <= last; from += m.cfg.LogRange {
+		logs, err := m.conn.LogsBetween(ctx, m.tokenAddress(), topics, from, min(last, from+m.cfg.LogRange-1))
+		if err != nil {
+			return nil, fmt.Errorf("read marked misses: %w", err)
+		}
+		for i := range logs {
+			if read[logs[i].TxHash] {
+				continue
+			}
+			read[logs[i].TxHash] = true
+			call, err := m.conn.TransactionBy(ctx, logs[i].TxHash)
+			if err != nil {
+				return nil, fmt.Errorf("read marked misses: %w", err)
+			}
+			if call == nil || call.To == nil || *call.To != m.contract || !bytes.HasPrefix(call.Input, marks.ID) {
+				continue
+			}
+			arguments, err := marks.Inputs.Unpack(call.Input[len(marks.ID):])
+			if err != nil {
+				continue // The contract refused it.
+			}
+			found = append(found, events.MarkedMiss{Slot: arguments[0].([32]byte), Period: arguments[1].(uint64)})
 		}
 	}
 	return found, nil

@@ -143,6 +143,32 @@ func (w *world) watching(m *chain.Market) *downtime.ChainMarket {
 	return downtime.NewMarket(downtime.MarketDeps{Chain: view, Contract: m, Stream: stream, FinalBlocks: 3})
 }
 
+func TestWhichMissesWereMarked(t *testing.T) {
+	w := newWorld(t)
+	careless, validator := w.newHost("careless"), w.newHost("validator")
+	r := w.ask(2, 2)
+	slot := w.occupy(careless, "careless", r, 0)
+	proofs, first := w.timing(validator).Proofs, w.chain.Head().Number
+	var missed []events.SlotRef
+	period := duty.Period(proofs, w.chain.Head().Time)
+	for ; len(missed) == 0; period++ {
+		w.sealUntil(duty.End(proofs, period+1))
+		var err error
+		if missed, err = validator.Missing(t.Context(), []events.SlotRef{slot}, period+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.drive("validator", func(ctx context.Context) error {
+		_, err := validator.MarkMissing(ctx, slot, period, duty.LastMarking(proofs, period))
+		return err
+	})
+	w.seal(5)
+	got, err := validator.MarkedMisses(t.Context(), first, w.chain.Head().Number)
+	if diff := cmp.Diff([]events.MarkedMiss{{Slot: slot.Slot, Period: period}}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestWhoFilledASlot(t *testing.T) {
 	w := newWorld(t)
 	host := w.newHost("host")

@@ -171,6 +171,12 @@ type TakenProof struct {
 	Receipt Receipt
 }
 
+// MarkedMiss is a proof that was marked as missing.
+type MarkedMiss struct {
+	Slot   SlotID
+	Period uint64
+}
+
 // AcceptedProof is a proof of any host's that the contract accepted, and the block of its log.
 type AcceptedProof struct {
 	Slot      SlotID

@@ -19,6 +19,8 @@ type ContractReads interface {
 	// AcceptedProofs are the proofs of all slots that the contract accepted in the blocks from first to last, in
 	// their order.
 	AcceptedProofs(ctx context.Context, first, last uint64) ([]events.AcceptedProof, error)
+	// MarkedMisses are misses that were marked in the blocks from first to last. Some may lack.
+	MarkedMisses(ctx context.Context, first, last uint64) ([]events.MarkedMiss, error)
 	// HostOfFill is who filled a slot with a transaction in a block; zero: that is not known.
 	HostOfFill(ctx context.Context, slot events.SlotID, tx, block events.Hash) (events.Address, error)
 }
@@ -188,7 +190,7 @@ type proofKey struct {
 }
 
 // judge adds the audits of the periods of a past: online is who handed a proof in, offline who did not although the
-// contract would have let the miss be marked in each block in which that was possible.
+// contract would have let the miss be marked in each block in which that was possible, or it was marked.
 func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Past, found *[]Finding) error {
 	proofs, err := m.Contract.AcceptedProofs(ctx, past.Blocks().First, past.Blocks().Last)
 	if err != nil {
@@ -201,6 +203,14 @@ func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Pas
 			return fmt.Errorf("%w: block %d", chainview.ErrOvertaken, p.Block)
 		}
 		accepted[proofKey{p.Slot, period}] = p.Block
+	}
+	misses, err := m.Contract.MarkedMisses(ctx, past.Blocks().First, past.Blocks().Last)
+	if err != nil {
+		return err
+	}
+	marked := map[events.MarkedMiss]bool{}
+	for _, miss := range misses {
+		marked[miss] = true
 	}
 	var unread error
 	challenges := past.Challenges(func(number uint64) (h events.Hash, known bool) {
@@ -218,7 +228,7 @@ func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Pas
 			switch {
 			case came && block >= t.filled.Number && (t.freed.Number == 0 || block < t.freed.Number):
 				audit.Outcome = downtime.Online
-			case !came && j.OwedThroughout(p):
+			case !came && (j.OwedThroughout(p) || marked[events.MarkedMiss{Slot: t.ID, Period: p}]):
 				audit.Outcome = downtime.Offline
 			default: // Another host's, excused, or not certain.
 				continue

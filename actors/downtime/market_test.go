@@ -55,6 +55,7 @@ var (
 type fakeChain struct {
 	port.Market
 	proofs  []events.AcceptedProof
+	misses  []events.MarkedMiss
 	hosts   map[events.Hash]events.Address // by transaction
 	without uint64                         // a block that it does not give; 0: it gives all
 	reads   int                            // of ranges of logs
@@ -93,6 +94,10 @@ func (c *fakeChain) AcceptedProofs(_ context.Context, first, last uint64) (found
 		}
 	}
 	return found, nil
+}
+
+func (c *fakeChain) MarkedMisses(context.Context, uint64, uint64) ([]events.MarkedMiss, error) {
+	return c.misses, nil
 }
 
 func (c *fakeChain) HostOfFill(_ context.Context, _ events.SlotID, tx, _ events.Hash) (events.Address, error) {
@@ -311,6 +316,18 @@ func all(t *testing.T, m *downtime.ChainMarket, blocks ...uint64) (found []downt
 		found = append(found, some...)
 	}
 	return found
+}
+
+func TestAMissThatWasMarkedIsOffline(t *testing.T) {
+	s := said{requestWith(63)} // It is not owed in the first block of the marking.
+	chain := &fakeChain{hosts: map[events.Hash]events.Address{tx(599): anna}, misses: []events.MarkedMiss{
+		{Slot: events.SlotIDOf(s.id, 0), Period: asked}, {Slot: events.SlotID{9}, Period: asked},
+	}}
+	m := newMarket(t, chain, 1200, s.posted(3000, 700), s.filled(599), s.fulfilled(599))
+	got, err := m.Findings(t.Context(), when(600), when(622))
+	if diff := cmp.Diff([]downtime.Finding{s.audit(core.Offline, anna)}, got); diff != "" || err != nil {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
 }
 
 func TestEachAuditIsFoundInOneSpan(t *testing.T) {

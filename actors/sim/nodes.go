@@ -83,6 +83,19 @@ func (f fakeMarket) AcceptedProofs(ctx context.Context, first, last uint64) ([]e
 	}))
 }
 
+// MarkedMisses implements nodes.ContractReads.
+func (f fakeMarket) MarkedMisses(ctx context.Context, first, last uint64) ([]events.MarkedMiss, error) {
+	key := fmt.Sprintf("market.markedMisses %d %d", first, last)
+	return do(ctx, f.bus, key, locked(f.world, func() (all []events.MarkedMiss, err error) {
+		for id, s := range f.sight().state.slots {
+			for p := range s.missing {
+				all = append(all, events.MarkedMiss{Slot: id, Period: p})
+			}
+		}
+		return all, nil
+	}))
+}
+
 // HostOfFill implements nodes.ContractReads. The contract's state of old blocks is gone.
 func (f fakeMarket) HostOfFill(
 	ctx context.Context, slot events.SlotID, _, block events.Hash,
