@@ -208,6 +208,8 @@ func (w *Watcher) node(a *shell.Turn, name events.Node, has saved) *node {
 		MinEvents: w.MinEvents[stream],
 		Meta:      func(downtime.State, downtime.Event) events.Metadata { return w.Metadata("") },
 		OnBroken:  func(_ *shell.Turn, err error) { w.Broken(err) },
+		// Before the order that brought it is answered: who gave it may rely on it.
+		Each: func(downtime.Event) { w.Standing.set(name, n.Durable.Status) },
 		OnDurable: func(_ *shell.Turn, fresh []downtime.Event) {
 			if loading {
 				loading = false

@@ -147,7 +147,7 @@ func (a *audit) onNode(stream string, e downtime.Event) error {
 	}
 	if w, ok := e.(interface{ GetAudits() []*messages.NodeAudit }); ok {
 		for _, audit := range w.GetAudits() {
-			if err := a.trueProof(name, audit); err != nil {
+			if err := a.trueProof(audit); err != nil {
 				return broken(NobodyIsAccused, "node %s: %w", name, err)
 			}
 		}
@@ -163,7 +163,7 @@ func (a *audit) onNode(stream string, e downtime.Event) error {
 }
 
 // trueProof compares an audit of a proof with what the contract has. What is final stays so.
-func (a *audit) trueProof(name events.Node, is *messages.NodeAudit) error {
+func (a *audit) trueProof(is *messages.NodeAudit) error {
 	parts := strings.Split(is.GetId(), ":")
 	if parts[0] != downtime.Proof.String() {
 		return nil
