@@ -157,9 +157,7 @@ func (f *fleet) pass(d time.Duration) {
 }
 
 func (f *fleet) order(o room.Order) (downtime.Status, error) {
-	q := shell.Ask[downtime.Status](f.part, o)
-	synctest.Wait()
-	return q.Wait(f.t.Context())
+	return shell.Ask[downtime.Status](f.part, o).Wait(f.t.Context())
 }
 
 // state folds what is recorded of a node.
@@ -364,6 +362,20 @@ func TestWhatTheMarketShowsIsReadAgainAfterASleep(t *testing.T) {
 		f.market.findings[57] = last
 		settle(time.Hour)
 		f.want(map[events.Node]downtime.Status{host: downtime.Active})
+	})
+}
+
+// Who is answered may rely on it at once.
+func TestANodeIsBarredWhenTheOrderIsAnswered(t *testing.T) {
+	inTime(t, func(f *fleet) {
+		f.pass(time.Hour)
+		for n := range 100 {
+			to := []downtime.Status{downtime.Suspended, downtime.Active}[n%2]
+			_, err := f.order(room.Order{Node: "a", Force: &downtime.Force{To: to, By: "anna", Reason: "a trial"}})
+			if barred := f.standing.Barred("a"); err != nil || barred != (to == downtime.Suspended) {
+				t.Fatalf("to %s: barred is %t, %v", to, barred, err)
+			}
+		}
 	})
 }
 
