@@ -207,8 +207,8 @@ func (r *Ledger) onDurable(a *shell.Turn, fresh []capacity.Event) {
 }
 
 // followQuota keeps three limits in step. Quota is what the settings say. The ledger's own may lie above it while more
-// is promised; whenever something is freed it is lowered towards Quota. The disk may store what is promised, or Quota if
-// that is more, without sectors and pieces, which are elsewhere.
+// is promised; whenever something is freed it is lowered towards Quota. The disk may store what is promised, or Quota
+// if that is more, without sectors and pieces, which are elsewhere.
 func (r *Ledger) followQuota(a *shell.Turn, changed bool) {
 	book := r.journal.Durable.Book()
 	if r.Quota == 0 {
