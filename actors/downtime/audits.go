@@ -143,6 +143,7 @@ func (w *Watcher) void(a *shell.Turn, from, until time.Time, reason string) {
 	}
 	w.Log.Warnf("nobody was watched from %s to %s: %s", from.UTC().Format(time.RFC3339),
 		until.UTC().Format(time.RFC3339), reason)
+	w.due = true
 	for _, name := range w.inOrder() {
 		if _, asked := sampled[name]; asked && w.nodes[name].judged() {
 			w.submit(a, name, downtime.Void{At: w.now, From: from, Until: until, Reason: reason}, causeStart, nil)

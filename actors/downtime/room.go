@@ -108,7 +108,7 @@ type Watcher struct {
 	rounds rounds
 	look   look
 	judged time.Time // the start of the window in which the chore ran last
-	due    bool      // something was written since
+	due    bool      // something was written since, or is void
 	fault  time.Time // until when the newest window was void for all
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -393,7 +394,7 @@ func TestAnOrderAboutANodeThatIsNotWatched(t *testing.T) {
 // failing is a store of which each third append fails; then half of them are stored all the same.
 type failing struct {
 	events.Store
-	n *int
+	n *atomic.Int64
 }
 
 var errDisk = errors.New("the disk is busy")
@@ -401,7 +402,7 @@ var errDisk = errors.New("the disk is busy")
 func (s failing) Append(
 	ctx context.Context, stream string, e events.Expected, batch []events.NewEvent,
 ) (events.AppendResult, error) {
-	switch *s.n++; *s.n % 6 {
+	switch s.n.Add(1) % 6 {
 	case 0:
 		return events.AppendResult{}, errDisk
 	case 3:
@@ -415,8 +416,8 @@ func (s failing) Append(
 func TestAStoreThatFailsChangesNoVerdict(t *testing.T) {
 	inTime(t, func(f *fleet) {
 		f.kill()
-		n := 0
-		f.wrap = func(s events.Store) events.Store { return failing{s, &n} }
+		n := new(atomic.Int64)
+		f.wrap = func(s events.Store) events.Store { return failing{s, n} }
 		f.begin()
 		f.pass(day)
 		f.online["b"] = false
