@@ -35,8 +35,8 @@ func (m *Market) AcceptedProofs(ctx context.Context, first, last uint64) ([]even
 }
 
 // MarkedMisses are the misses that were marked in the blocks from first to last, in their order. The contract says
-// nothing about that, but pays who marks, so each transaction is read in which it paid anybody; and it is not known of
-// those that did not call it themselves.
+// nothing about that, but pays the validator, so each transaction is read in which it paid; and nothing is known of
+// markings by a contract that calls it.
 func (m *Market) MarkedMisses(ctx context.Context, first, last uint64) (found []events.MarkedMiss, err error) {
 	marks := m.abis.market.GetABI().Methods["markProofAsMissing"]
 	topics := [][]common.Hash{
