@@ -170,6 +170,7 @@ func (h *host) revive() {
 // until mines until something is so.
 func (h *host) until(what string, so func() bool) {
 	h.t.Helper()
+	synctest.Wait() // What the test has just let go on is not to run beside what the test does next.
 	for range 800 {
 		if so() {
 			return
