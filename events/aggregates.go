@@ -1,8 +1,11 @@
 package events
 
 import (
+	"encoding/base32"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // This file holds what the pipeline that makes aggregates, its brokers and its sources say to each other. It stands
@@ -69,3 +72,42 @@ var ErrSourceAway = errors.New("the source does not answer")
 
 // ErrForbiddenSource: the settings do not let this source be read.
 var ErrForbiddenSource = errors.New("this source may not be read")
+
+// ContentLink is the SHA-256 of a CAR, which its CAR CID has: version 1, codec 0x0202. Its text is that CID: bagbaiera…
+type ContentLink [32]byte
+
+var (
+	// linkPrefix are the CID's version, its codec, and its hash with its length; numbers are varints.
+	linkPrefix = [...]byte{0x01, 0x82, 0x04, 0x12, 0x20}
+	linkText   = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+)
+
+func (l ContentLink) String() string { return "b" + linkText.EncodeToString(append(linkPrefix[:], l[:]...)) }
+
+// MarshalText and UnmarshalText are by its text.
+func (l ContentLink) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *ContentLink) UnmarshalText(text []byte) (err error) {
+	*l, err = ParseContentLink(string(text))
+	return err
+}
+
+// ParseContentLink reads a CAR CID. Each link has only one text. ErrMalformed.
+func ParseContentLink(text string) (l ContentLink, err error) {
+	rest, ok := strings.CutPrefix(text, "b")
+	b, err := linkText.DecodeString(rest)
+	if ok = ok && err == nil && len(b) == len(linkPrefix)+len(l); ok {
+		l = ContentLink(b[len(linkPrefix):])
+	}
+	if !ok || l.String() != text {
+		return ContentLink{}, fmt.Errorf("%w: %q is no CID of a CAR: want bagbaiera… (version 1, codec 0x0202, SHA-256)",
+			ErrMalformed, clip(text))
+	}
+	return l, nil
+}
+
+// ListCID is the CID of a list that is stored as DAG-CBOR, from its SHA-256: bafyrei…
+func ListCID(digest [32]byte) string {
+	return "b" + linkText.EncodeToString(append([]byte{0x01, 0x71, 0x12, 0x20}, digest[:]...))
+}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,11 @@ const (
 	CategorySector    = "sector"
 	// CategoryNode has the nodes that a host watches.
 	CategoryNode = "node"
+	// CategoryContent, CategoryCargo and CategoryDeal have the pipeline from CARs to deals: CARs, the ledger of pieces,
+	// and the deals about their aggregates.
+	CategoryContent = "content"
+	CategoryCargo   = "cargo"
+	CategoryDeal    = "deal"
 	// CategoryProofs has proofs on their way from a member to the owner.
 	CategoryProofs = "proofs"
 	// CategoryLoss has one stream, LossStream.
@@ -224,6 +230,37 @@ func NodeStream(host Address, node Node) string {
 func ParseNodeStream(stream string) (Address, Node, error) {
 	return parseOwned(stream, CategoryNode, "no stream of a node", 3, ParseNode)
 }
+
+// ContentStream is the stream of a CAR.
+func ContentStream(host Address, link ContentLink) string {
+	return CategoryContent + "-" + host.String() + "-" + link.String()
+}
+
+// ParseContentStream takes the name of such a stream apart.
+func ParseContentStream(stream string) (Address, ContentLink, error) {
+	return parseOwned(stream, CategoryContent, "no stream of a CAR", 4, ParseContentLink)
+}
+
+// CargoStream is the ledger of a host's pieces.
+func CargoStream(host Address) string { return CategoryCargo + "-" + host.String() }
+
+// DealStream is the stream of the deal about an aggregate, which its piece CID names.
+func DealStream(host Address, aggregate string) string {
+	return CategoryDeal + "-" + host.String() + "-" + aggregate
+}
+
+// ParseDealStream takes the name of such a stream apart.
+func ParseDealStream(stream string) (Address, string, error) {
+	return parseOwned(stream, CategoryDeal, "no stream of a deal", 4, func(text string) (string, error) {
+		if !pieceCID.MatchString(text) {
+			return "", fmt.Errorf("%w: %q names no aggregate", ErrMalformed, clip(stream))
+		}
+		return text, nil
+	})
+}
+
+// pieceCID is a piece CID of version 1.
+var pieceCID = regexp.MustCompile(`^baga6ea4seaq[a-z2-7]{52}$`)
 
 // ProofsStream is the stream of a member's proofs on their way to the owner.
 func ProofsStream(host Address, member Member) string {

@@ -11927,6 +11927,1360 @@ func (x *LivingSale) GetMember() string {
 	return ""
 }
 
+// ContentRequested: a CAR was written to a source, and is to be stored. State: Requested.
+type ContentRequested struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Size          uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"` // bytes of the CAR
+	Source        *ContentSource         `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
+	Group         string                 `protobuf:"bytes,4,opt,name=group,proto3" json:"group,omitempty"`                           // whose quota it counts for
+	Piece         string                 `protobuf:"bytes,5,opt,name=piece,proto3" json:"piece,omitempty"`                           // what it is claimed to be, a piece CID of version 1; empty: nobody says
+	PieceSize     uint64                 `protobuf:"varint,6,opt,name=piece_size,json=pieceSize,proto3" json:"piece_size,omitempty"` // of that, padded
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentRequested) Reset() {
+	*x = ContentRequested{}
+	mi := &file_hostnode_messages_proto_msgTypes[171]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentRequested) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentRequested) ProtoMessage() {}
+
+func (x *ContentRequested) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[171]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentRequested.ProtoReflect.Descriptor instead.
+func (*ContentRequested) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{171}
+}
+
+func (x *ContentRequested) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ContentRequested) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *ContentRequested) GetSource() *ContentSource {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+func (x *ContentRequested) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *ContentRequested) GetPiece() string {
+	if x != nil {
+		return x.Piece
+	}
+	return ""
+}
+
+func (x *ContentRequested) GetPieceSize() uint64 {
+	if x != nil {
+		return x.PieceSize
+	}
+	return 0
+}
+
+// ContentSource is where a CAR's bytes are.
+type ContentSource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	BucketName    string                 `protobuf:"bytes,1,opt,name=bucket_name,json=bucketName,proto3" json:"bucket_name,omitempty"`
+	BucketRegion  string                 `protobuf:"bytes,2,opt,name=bucket_region,json=bucketRegion,proto3" json:"bucket_region,omitempty"`
+	Key           string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	BucketUrl     string                 `protobuf:"bytes,4,opt,name=bucket_url,json=bucketUrl,proto3" json:"bucket_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentSource) Reset() {
+	*x = ContentSource{}
+	mi := &file_hostnode_messages_proto_msgTypes[172]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentSource) ProtoMessage() {}
+
+func (x *ContentSource) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[172]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentSource.ProtoReflect.Descriptor instead.
+func (*ContentSource) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{172}
+}
+
+func (x *ContentSource) GetBucketName() string {
+	if x != nil {
+		return x.BucketName
+	}
+	return ""
+}
+
+func (x *ContentSource) GetBucketRegion() string {
+	if x != nil {
+		return x.BucketRegion
+	}
+	return ""
+}
+
+func (x *ContentSource) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ContentSource) GetBucketUrl() string {
+	if x != nil {
+		return x.BucketUrl
+	}
+	return ""
+}
+
+// ContentSourceAdded: it is in another place, too, which is tried first.
+type ContentSourceAdded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Source        *ContentSource         `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentSourceAdded) Reset() {
+	*x = ContentSourceAdded{}
+	mi := &file_hostnode_messages_proto_msgTypes[173]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentSourceAdded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentSourceAdded) ProtoMessage() {}
+
+func (x *ContentSourceAdded) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[173]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentSourceAdded.ProtoReflect.Descriptor instead.
+func (*ContentSourceAdded) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{173}
+}
+
+func (x *ContentSourceAdded) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ContentSourceAdded) GetSource() *ContentSource {
+	if x != nil {
+		return x.Source
+	}
+	return nil
+}
+
+// ContentAccepted: it was read to its end, is a CAR, and makes this piece. State: Accepted. A second one replaces a
+// wrong derivation.
+type ContentAccepted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Piece         string                 `protobuf:"bytes,2,opt,name=piece,proto3" json:"piece,omitempty"`                           // a piece CID of version 1
+	PieceSize     uint64                 `protobuf:"varint,3,opt,name=piece_size,json=pieceSize,proto3" json:"piece_size,omitempty"` // padded
+	Blocks        uint64                 `protobuf:"varint,4,opt,name=blocks,proto3" json:"blocks,omitempty"`
+	RootAbsent    bool                   `protobuf:"varint,5,opt,name=root_absent,json=rootAbsent,proto3" json:"root_absent,omitempty"` // no block of the CAR is its root
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentAccepted) Reset() {
+	*x = ContentAccepted{}
+	mi := &file_hostnode_messages_proto_msgTypes[174]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentAccepted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentAccepted) ProtoMessage() {}
+
+func (x *ContentAccepted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[174]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentAccepted.ProtoReflect.Descriptor instead.
+func (*ContentAccepted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{174}
+}
+
+func (x *ContentAccepted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ContentAccepted) GetPiece() string {
+	if x != nil {
+		return x.Piece
+	}
+	return ""
+}
+
+func (x *ContentAccepted) GetPieceSize() uint64 {
+	if x != nil {
+		return x.PieceSize
+	}
+	return 0
+}
+
+func (x *ContentAccepted) GetBlocks() uint64 {
+	if x != nil {
+		return x.Blocks
+	}
+	return 0
+}
+
+func (x *ContentAccepted) GetRootAbsent() bool {
+	if x != nil {
+		return x.RootAbsent
+	}
+	return false
+}
+
+// ContentRefused: it is no content that can be stored. State: Refused.
+type ContentRefused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentRefused) Reset() {
+	*x = ContentRefused{}
+	mi := &file_hostnode_messages_proto_msgTypes[175]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentRefused) ProtoMessage() {}
+
+func (x *ContentRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[175]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentRefused.ProtoReflect.Descriptor instead.
+func (*ContentRefused) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{175}
+}
+
+func (x *ContentRefused) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ContentRefused) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ContentRefused) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+// ContentRetried: it is read once more, because a person wants it. State: Requested.
+type ContentRetried struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	By            string                 `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentRetried) Reset() {
+	*x = ContentRetried{}
+	mi := &file_hostnode_messages_proto_msgTypes[176]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentRetried) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentRetried) ProtoMessage() {}
+
+func (x *ContentRetried) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[176]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentRetried.ProtoReflect.Descriptor instead.
+func (*ContentRetried) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{176}
+}
+
+func (x *ContentRetried) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *ContentRetried) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *ContentRetried) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// PieceQueued: a piece waits for an aggregate.
+type PieceQueued struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Priority      uint64                 `protobuf:"varint,2,opt,name=priority,proto3" json:"priority,omitempty"` // counts pieces from 1, and names this one below
+	Piece         string                 `protobuf:"bytes,3,opt,name=piece,proto3" json:"piece,omitempty"`        // a piece CID of version 1
+	Size          uint64                 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`         // padded
+	Payload       uint64                 `protobuf:"varint,5,opt,name=payload,proto3" json:"payload,omitempty"`   // without padding
+	Content       string                 `protobuf:"bytes,6,opt,name=content,proto3" json:"content,omitempty"`    // the CAR CID
+	Group         string                 `protobuf:"bytes,7,opt,name=group,proto3" json:"group,omitempty"`
+	Kept          bool                   `protobuf:"varint,8,opt,name=kept,proto3" json:"kept,omitempty"` // a copy of its bytes is kept here, in the ledger
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PieceQueued) Reset() {
+	*x = PieceQueued{}
+	mi := &file_hostnode_messages_proto_msgTypes[177]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PieceQueued) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PieceQueued) ProtoMessage() {}
+
+func (x *PieceQueued) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[177]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PieceQueued.ProtoReflect.Descriptor instead.
+func (*PieceQueued) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{177}
+}
+
+func (x *PieceQueued) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *PieceQueued) GetPriority() uint64 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *PieceQueued) GetPiece() string {
+	if x != nil {
+		return x.Piece
+	}
+	return ""
+}
+
+func (x *PieceQueued) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *PieceQueued) GetPayload() uint64 {
+	if x != nil {
+		return x.Payload
+	}
+	return 0
+}
+
+func (x *PieceQueued) GetContent() string {
+	if x != nil {
+		return x.Content
+	}
+	return ""
+}
+
+func (x *PieceQueued) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *PieceQueued) GetKept() bool {
+	if x != nil {
+		return x.Kept
+	}
+	return false
+}
+
+// FerryLoaded: these queued pieces travel together. Of a list in parts, the last decides; one without it is void.
+type FerryLoaded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Ferry         string                 `protobuf:"bytes,2,opt,name=ferry,proto3" json:"ferry,omitempty"`           // the CID of the whole list
+	Class         uint64                 `protobuf:"varint,3,opt,name=class,proto3" json:"class,omitempty"`          // bytes that it may have, a power of two
+	Pieces        []uint64               `protobuf:"varint,4,rep,packed,name=pieces,proto3" json:"pieces,omitempty"` // priorities
+	Part          uint32                 `protobuf:"varint,5,opt,name=part,proto3" json:"part,omitempty"`            // from 1
+	Parts         uint32                 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	Full          bool                   `protobuf:"varint,7,opt,name=full,proto3" json:"full,omitempty"`         // it becomes an aggregate as it is
+	Isolated      bool                   `protobuf:"varint,8,opt,name=isolated,proto3" json:"isolated,omitempty"` // because one of its pieces is suspected
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FerryLoaded) Reset() {
+	*x = FerryLoaded{}
+	mi := &file_hostnode_messages_proto_msgTypes[178]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FerryLoaded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FerryLoaded) ProtoMessage() {}
+
+func (x *FerryLoaded) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[178]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FerryLoaded.ProtoReflect.Descriptor instead.
+func (*FerryLoaded) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{178}
+}
+
+func (x *FerryLoaded) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *FerryLoaded) GetFerry() string {
+	if x != nil {
+		return x.Ferry
+	}
+	return ""
+}
+
+func (x *FerryLoaded) GetClass() uint64 {
+	if x != nil {
+		return x.Class
+	}
+	return 0
+}
+
+func (x *FerryLoaded) GetPieces() []uint64 {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *FerryLoaded) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *FerryLoaded) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *FerryLoaded) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
+func (x *FerryLoaded) GetIsolated() bool {
+	if x != nil {
+		return x.Isolated
+	}
+	return false
+}
+
+// FerriesMerged: the pieces of these ferries travel together.
+type FerriesMerged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Ferry         string                 `protobuf:"bytes,2,opt,name=ferry,proto3" json:"ferry,omitempty"`
+	Class         uint64                 `protobuf:"varint,3,opt,name=class,proto3" json:"class,omitempty"`
+	From          []string               `protobuf:"bytes,4,rep,name=from,proto3" json:"from,omitempty"`
+	Full          bool                   `protobuf:"varint,5,opt,name=full,proto3" json:"full,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FerriesMerged) Reset() {
+	*x = FerriesMerged{}
+	mi := &file_hostnode_messages_proto_msgTypes[179]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FerriesMerged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FerriesMerged) ProtoMessage() {}
+
+func (x *FerriesMerged) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[179]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FerriesMerged.ProtoReflect.Descriptor instead.
+func (*FerriesMerged) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{179}
+}
+
+func (x *FerriesMerged) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *FerriesMerged) GetFerry() string {
+	if x != nil {
+		return x.Ferry
+	}
+	return ""
+}
+
+func (x *FerriesMerged) GetClass() uint64 {
+	if x != nil {
+		return x.Class
+	}
+	return 0
+}
+
+func (x *FerriesMerged) GetFrom() []string {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *FerriesMerged) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
+// AggregateMade: a full ferry became a piece, and each of its pieces has its proof.
+type AggregateMade struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Ferry         string                 `protobuf:"bytes,2,opt,name=ferry,proto3" json:"ferry,omitempty"`
+	Aggregate     string                 `protobuf:"bytes,3,opt,name=aggregate,proto3" json:"aggregate,omitempty"`                      // a piece CID of version 1; of size class
+	Proofs        string                 `protobuf:"bytes,4,opt,name=proofs,proto3" json:"proofs,omitempty"`                            // the piece CID of the file with all proofs
+	ProofsSize    uint64                 `protobuf:"varint,5,opt,name=proofs_size,json=proofsSize,proto3" json:"proofs_size,omitempty"` // its bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AggregateMade) Reset() {
+	*x = AggregateMade{}
+	mi := &file_hostnode_messages_proto_msgTypes[180]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AggregateMade) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AggregateMade) ProtoMessage() {}
+
+func (x *AggregateMade) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[180]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AggregateMade.ProtoReflect.Descriptor instead.
+func (*AggregateMade) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{180}
+}
+
+func (x *AggregateMade) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AggregateMade) GetFerry() string {
+	if x != nil {
+		return x.Ferry
+	}
+	return ""
+}
+
+func (x *AggregateMade) GetAggregate() string {
+	if x != nil {
+		return x.Aggregate
+	}
+	return ""
+}
+
+func (x *AggregateMade) GetProofs() string {
+	if x != nil {
+		return x.Proofs
+	}
+	return ""
+}
+
+func (x *AggregateMade) GetProofsSize() uint64 {
+	if x != nil {
+		return x.ProofsSize
+	}
+	return 0
+}
+
+// AggregateApproved: the deal about it is approved, and with it all of its pieces.
+type AggregateApproved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Aggregate     string                 `protobuf:"bytes,2,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AggregateApproved) Reset() {
+	*x = AggregateApproved{}
+	mi := &file_hostnode_messages_proto_msgTypes[181]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AggregateApproved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AggregateApproved) ProtoMessage() {}
+
+func (x *AggregateApproved) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[181]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AggregateApproved.ProtoReflect.Descriptor instead.
+func (*AggregateApproved) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{181}
+}
+
+func (x *AggregateApproved) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AggregateApproved) GetAggregate() string {
+	if x != nil {
+		return x.Aggregate
+	}
+	return ""
+}
+
+// AggregateRejected: the deal about it is rejected. The bad pieces are refused, all others are queued again under their
+// priorities. Without bad ones each has one attempt more, and after the last they are isolated by halves. Of a list in
+// parts, the last decides.
+type AggregateRejected struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Aggregate     string                 `protobuf:"bytes,2,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
+	Bad           []uint64               `protobuf:"varint,3,rep,packed,name=bad,proto3" json:"bad,omitempty"` // priorities
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Part          uint32                 `protobuf:"varint,5,opt,name=part,proto3" json:"part,omitempty"`
+	Parts         uint32                 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	Isolate       bool                   `protobuf:"varint,7,opt,name=isolate,proto3" json:"isolate,omitempty"` // nobody says which are bad, and that was the last attempt
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AggregateRejected) Reset() {
+	*x = AggregateRejected{}
+	mi := &file_hostnode_messages_proto_msgTypes[182]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AggregateRejected) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AggregateRejected) ProtoMessage() {}
+
+func (x *AggregateRejected) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[182]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AggregateRejected.ProtoReflect.Descriptor instead.
+func (*AggregateRejected) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{182}
+}
+
+func (x *AggregateRejected) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AggregateRejected) GetAggregate() string {
+	if x != nil {
+		return x.Aggregate
+	}
+	return ""
+}
+
+func (x *AggregateRejected) GetBad() []uint64 {
+	if x != nil {
+		return x.Bad
+	}
+	return nil
+}
+
+func (x *AggregateRejected) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *AggregateRejected) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *AggregateRejected) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *AggregateRejected) GetIsolate() bool {
+	if x != nil {
+		return x.Isolate
+	}
+	return false
+}
+
+// PieceRefused: this piece never gets into an aggregate.
+type PieceRefused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Priority      uint64                 `protobuf:"varint,2,opt,name=priority,proto3" json:"priority,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PieceRefused) Reset() {
+	*x = PieceRefused{}
+	mi := &file_hostnode_messages_proto_msgTypes[183]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PieceRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PieceRefused) ProtoMessage() {}
+
+func (x *PieceRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[183]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PieceRefused.ProtoReflect.Descriptor instead.
+func (*PieceRefused) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{183}
+}
+
+func (x *PieceRefused) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *PieceRefused) GetPriority() uint64 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *PieceRefused) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// CopiesReleased: the files of these pieces and proofs are gone, and the ledger has their bytes back.
+type CopiesReleased struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Pieces        []uint64               `protobuf:"varint,2,rep,packed,name=pieces,proto3" json:"pieces,omitempty"` // priorities
+	Proofs        []string               `protobuf:"bytes,3,rep,name=proofs,proto3" json:"proofs,omitempty"`         // of rejected aggregates, which they name
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopiesReleased) Reset() {
+	*x = CopiesReleased{}
+	mi := &file_hostnode_messages_proto_msgTypes[184]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopiesReleased) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopiesReleased) ProtoMessage() {}
+
+func (x *CopiesReleased) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[184]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopiesReleased.ProtoReflect.Descriptor instead.
+func (*CopiesReleased) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{184}
+}
+
+func (x *CopiesReleased) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *CopiesReleased) GetPieces() []uint64 {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *CopiesReleased) GetProofs() []string {
+	if x != nil {
+		return x.Proofs
+	}
+	return nil
+}
+
+// DealOffered: the broker has the aggregate. Status: PENDING.
+type DealOffered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Broker        string                 `protobuf:"bytes,2,opt,name=broker,proto3" json:"broker,omitempty"`
+	Size          uint64                 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DealOffered) Reset() {
+	*x = DealOffered{}
+	mi := &file_hostnode_messages_proto_msgTypes[185]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DealOffered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DealOffered) ProtoMessage() {}
+
+func (x *DealOffered) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[185]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DealOffered.ProtoReflect.Descriptor instead.
+func (*DealOffered) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{185}
+}
+
+func (x *DealOffered) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DealOffered) GetBroker() string {
+	if x != nil {
+		return x.Broker
+	}
+	return ""
+}
+
+func (x *DealOffered) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+// DealSigned: the broker got what it asked for, and looks for storage. Status: SIGNED.
+type DealSigned struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Deal          string                 `protobuf:"bytes,2,opt,name=deal,proto3" json:"deal,omitempty"` // how the broker calls it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DealSigned) Reset() {
+	*x = DealSigned{}
+	mi := &file_hostnode_messages_proto_msgTypes[186]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DealSigned) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DealSigned) ProtoMessage() {}
+
+func (x *DealSigned) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[186]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DealSigned.ProtoReflect.Descriptor instead.
+func (*DealSigned) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{186}
+}
+
+func (x *DealSigned) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DealSigned) GetDeal() string {
+	if x != nil {
+		return x.Deal
+	}
+	return ""
+}
+
+// DealApproved: the aggregate is stored. Status: APPROVED.
+type DealApproved struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Deal          string                 `protobuf:"bytes,2,opt,name=deal,proto3" json:"deal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DealApproved) Reset() {
+	*x = DealApproved{}
+	mi := &file_hostnode_messages_proto_msgTypes[187]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DealApproved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DealApproved) ProtoMessage() {}
+
+func (x *DealApproved) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[187]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DealApproved.ProtoReflect.Descriptor instead.
+func (*DealApproved) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{187}
+}
+
+func (x *DealApproved) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DealApproved) GetDeal() string {
+	if x != nil {
+		return x.Deal
+	}
+	return ""
+}
+
+// DealRejected: the aggregate is not stored. Status: REJECTED, with the last part of the list.
+type DealRejected struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Deal          string                 `protobuf:"bytes,2,opt,name=deal,proto3" json:"deal,omitempty"`
+	Bad           []string               `protobuf:"bytes,3,rep,name=bad,proto3" json:"bad,omitempty"` // piece CIDs; none: the broker does not say
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	Part          uint32                 `protobuf:"varint,5,opt,name=part,proto3" json:"part,omitempty"` // from 1
+	Parts         uint32                 `protobuf:"varint,6,opt,name=parts,proto3" json:"parts,omitempty"`
+	By            string                 `protobuf:"bytes,7,opt,name=by,proto3" json:"by,omitempty"` // a person; empty: the broker says so
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DealRejected) Reset() {
+	*x = DealRejected{}
+	mi := &file_hostnode_messages_proto_msgTypes[188]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DealRejected) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DealRejected) ProtoMessage() {}
+
+func (x *DealRejected) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[188]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DealRejected.ProtoReflect.Descriptor instead.
+func (*DealRejected) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{188}
+}
+
+func (x *DealRejected) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DealRejected) GetDeal() string {
+	if x != nil {
+		return x.Deal
+	}
+	return ""
+}
+
+func (x *DealRejected) GetBad() []string {
+	if x != nil {
+		return x.Bad
+	}
+	return nil
+}
+
+func (x *DealRejected) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *DealRejected) GetPart() uint32 {
+	if x != nil {
+		return x.Part
+	}
+	return 0
+}
+
+func (x *DealRejected) GetParts() uint32 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *DealRejected) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// DealDoubted: what the broker said cannot be, and changes nothing.
+type DealDoubted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Said          string                 `protobuf:"bytes,2,opt,name=said,proto3" json:"said,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DealDoubted) Reset() {
+	*x = DealDoubted{}
+	mi := &file_hostnode_messages_proto_msgTypes[189]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DealDoubted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DealDoubted) ProtoMessage() {}
+
+func (x *DealDoubted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[189]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DealDoubted.ProtoReflect.Descriptor instead.
+func (*DealDoubted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{189}
+}
+
+func (x *DealDoubted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DealDoubted) GetSaid() string {
+	if x != nil {
+		return x.Said
+	}
+	return ""
+}
+
+func (x *DealDoubted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var file_hostnode_messages_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
@@ -12919,7 +14273,114 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"request_id\x18\x02 \x01(\fR\trequestId\x12\x1d\n" +
 	"\n" +
 	"slot_index\x18\x03 \x01(\x04R\tslotIndex\x12\x16\n" +
-	"\x06member\x18\x04 \x01(\tR\x06member*o\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\"\xd1\x01\n" +
+	"\x10ContentRequested\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x122\n" +
+	"\x06source\x18\x03 \x01(\v2\x1a.hostnode.v1.ContentSourceR\x06source\x12\x14\n" +
+	"\x05group\x18\x04 \x01(\tR\x05group\x12\x14\n" +
+	"\x05piece\x18\x05 \x01(\tR\x05piece\x12\x1d\n" +
+	"\n" +
+	"piece_size\x18\x06 \x01(\x04R\tpieceSize\"\x86\x01\n" +
+	"\rContentSource\x12\x1f\n" +
+	"\vbucket_name\x18\x01 \x01(\tR\n" +
+	"bucketName\x12#\n" +
+	"\rbucket_region\x18\x02 \x01(\tR\fbucketRegion\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x1d\n" +
+	"\n" +
+	"bucket_url\x18\x04 \x01(\tR\tbucketUrl\"t\n" +
+	"\x12ContentSourceAdded\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
+	"\x06source\x18\x02 \x01(\v2\x1a.hostnode.v1.ContentSourceR\x06source\"\xab\x01\n" +
+	"\x0fContentAccepted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x1d\n" +
+	"\n" +
+	"piece_size\x18\x03 \x01(\x04R\tpieceSize\x12\x16\n" +
+	"\x06blocks\x18\x04 \x01(\x04R\x06blocks\x12\x1f\n" +
+	"\vroot_absent\x18\x05 \x01(\bR\n" +
+	"rootAbsent\"h\n" +
+	"\x0eContentRefused\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\"d\n" +
+	"\x0eContentRetried\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xdd\x01\n" +
+	"\vPieceQueued\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\bpriority\x18\x02 \x01(\x04R\bpriority\x12\x14\n" +
+	"\x05piece\x18\x03 \x01(\tR\x05piece\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x04R\x04size\x12\x18\n" +
+	"\apayload\x18\x05 \x01(\x04R\apayload\x12\x18\n" +
+	"\acontent\x18\x06 \x01(\tR\acontent\x12\x14\n" +
+	"\x05group\x18\a \x01(\tR\x05group\x12\x12\n" +
+	"\x04kept\x18\b \x01(\bR\x04kept\"\xd7\x01\n" +
+	"\vFerryLoaded\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05ferry\x18\x02 \x01(\tR\x05ferry\x12\x14\n" +
+	"\x05class\x18\x03 \x01(\x04R\x05class\x12\x16\n" +
+	"\x06pieces\x18\x04 \x03(\x04R\x06pieces\x12\x12\n" +
+	"\x04part\x18\x05 \x01(\rR\x04part\x12\x14\n" +
+	"\x05parts\x18\x06 \x01(\rR\x05parts\x12\x12\n" +
+	"\x04full\x18\a \x01(\bR\x04full\x12\x1a\n" +
+	"\bisolated\x18\b \x01(\bR\bisolated\"\x8f\x01\n" +
+	"\rFerriesMerged\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05ferry\x18\x02 \x01(\tR\x05ferry\x12\x14\n" +
+	"\x05class\x18\x03 \x01(\x04R\x05class\x12\x12\n" +
+	"\x04from\x18\x04 \x03(\tR\x04from\x12\x12\n" +
+	"\x04full\x18\x05 \x01(\bR\x04full\"\xa8\x01\n" +
+	"\rAggregateMade\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05ferry\x18\x02 \x01(\tR\x05ferry\x12\x1c\n" +
+	"\taggregate\x18\x03 \x01(\tR\taggregate\x12\x16\n" +
+	"\x06proofs\x18\x04 \x01(\tR\x06proofs\x12\x1f\n" +
+	"\vproofs_size\x18\x05 \x01(\x04R\n" +
+	"proofsSize\"]\n" +
+	"\x11AggregateApproved\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1c\n" +
+	"\taggregate\x18\x02 \x01(\tR\taggregate\"\xcb\x01\n" +
+	"\x11AggregateRejected\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1c\n" +
+	"\taggregate\x18\x02 \x01(\tR\taggregate\x12\x10\n" +
+	"\x03bad\x18\x03 \x03(\x04R\x03bad\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04part\x18\x05 \x01(\rR\x04part\x12\x14\n" +
+	"\x05parts\x18\x06 \x01(\rR\x05parts\x12\x18\n" +
+	"\aisolate\x18\a \x01(\bR\aisolate\"n\n" +
+	"\fPieceRefused\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\bpriority\x18\x02 \x01(\x04R\bpriority\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"l\n" +
+	"\x0eCopiesReleased\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06pieces\x18\x02 \x03(\x04R\x06pieces\x12\x16\n" +
+	"\x06proofs\x18\x03 \x03(\tR\x06proofs\"e\n" +
+	"\vDealOffered\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06broker\x18\x02 \x01(\tR\x06broker\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\"L\n" +
+	"\n" +
+	"DealSigned\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04deal\x18\x02 \x01(\tR\x04deal\"N\n" +
+	"\fDealApproved\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04deal\x18\x02 \x01(\tR\x04deal\"\xb2\x01\n" +
+	"\fDealRejected\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04deal\x18\x02 \x01(\tR\x04deal\x12\x10\n" +
+	"\x03bad\x18\x03 \x03(\tR\x03bad\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x12\n" +
+	"\x04part\x18\x05 \x01(\rR\x04part\x12\x14\n" +
+	"\x05parts\x18\x06 \x01(\rR\x05parts\x12\x0e\n" +
+	"\x02by\x18\a \x01(\tR\x02by\"e\n" +
+	"\vDealDoubted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04said\x18\x02 \x01(\tR\x04said\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason*o\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_BYTES32\x10\x01\x12\x10\n" +
@@ -12943,7 +14404,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 171)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 190)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -13117,143 +14578,162 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*LedgerPiece)(nil),                // 169: hostnode.v1.LedgerPiece
 	(*HostState)(nil),                  // 170: hostnode.v1.HostState
 	(*LivingSale)(nil),                 // 171: hostnode.v1.LivingSale
-	(*timestamppb.Timestamp)(nil),      // 172: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 173: google.protobuf.FieldOptions
+	(*ContentRequested)(nil),           // 172: hostnode.v1.ContentRequested
+	(*ContentSource)(nil),              // 173: hostnode.v1.ContentSource
+	(*ContentSourceAdded)(nil),         // 174: hostnode.v1.ContentSourceAdded
+	(*ContentAccepted)(nil),            // 175: hostnode.v1.ContentAccepted
+	(*ContentRefused)(nil),             // 176: hostnode.v1.ContentRefused
+	(*ContentRetried)(nil),             // 177: hostnode.v1.ContentRetried
+	(*PieceQueued)(nil),                // 178: hostnode.v1.PieceQueued
+	(*FerryLoaded)(nil),                // 179: hostnode.v1.FerryLoaded
+	(*FerriesMerged)(nil),              // 180: hostnode.v1.FerriesMerged
+	(*AggregateMade)(nil),              // 181: hostnode.v1.AggregateMade
+	(*AggregateApproved)(nil),          // 182: hostnode.v1.AggregateApproved
+	(*AggregateRejected)(nil),          // 183: hostnode.v1.AggregateRejected
+	(*PieceRefused)(nil),               // 184: hostnode.v1.PieceRefused
+	(*CopiesReleased)(nil),             // 185: hostnode.v1.CopiesReleased
+	(*DealOffered)(nil),                // 186: hostnode.v1.DealOffered
+	(*DealSigned)(nil),                 // 187: hostnode.v1.DealSigned
+	(*DealApproved)(nil),               // 188: hostnode.v1.DealApproved
+	(*DealRejected)(nil),               // 189: hostnode.v1.DealRejected
+	(*DealDoubted)(nil),                // 190: hostnode.v1.DealDoubted
+	(*timestamppb.Timestamp)(nil),      // 191: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 192: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	172, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	172, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	191, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	191, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	172, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	172, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	172, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	172, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	191, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	191, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	191, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	191, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	172, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	172, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	172, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	172, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	172, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	191, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	191, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	191, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	191, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	191, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	172, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	172, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	172, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	172, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	172, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	172, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	172, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	191, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	191, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	191, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	191, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	191, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	191, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	191, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	172, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	172, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	172, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	172, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	172, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	172, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	172, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	172, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	191, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	191, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	191, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	191, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	191, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	191, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	191, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	191, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	172, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	172, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	172, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	191, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	191, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	191, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	172, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	172, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	172, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	172, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	172, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	172, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	172, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	172, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	172, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	172, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	172, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	172, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	172, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	172, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	172, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	172, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	172, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	172, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	172, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	172, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	172, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	191, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	191, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	191, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	191, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	191, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	191, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	191, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	191, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	191, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	191, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	191, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	191, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	191, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	191, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	191, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	191, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	191, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	191, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	172, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	172, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	172, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	191, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	191, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	191, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	172, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	172, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	172, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	172, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	191, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	191, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	191, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	191, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	172, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	172, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	172, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	172, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	172, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	172, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	172, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	172, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	172, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	172, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	172, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	172, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	172, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	172, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	172, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	172, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	172, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	172, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	172, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	172, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	172, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	172, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	172, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	172, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	172, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	172, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	172, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	172, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	172, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	172, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	172, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	172, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	172, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	172, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	172, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	172, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	172, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	172, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	172, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	172, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	172, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	172, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	172, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	172, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	172, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	172, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	172, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	172, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	172, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	172, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	172, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	172, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	172, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	191, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	191, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	191, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	191, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	191, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	191, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	191, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	191, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	191, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	191, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	191, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	191, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	191, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	191, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	191, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	191, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	191, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	191, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	191, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	191, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	191, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	191, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	191, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	191, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	191, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	191, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	191, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	191, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	191, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	191, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	191, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	191, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	191, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	191, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	191, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	191, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	191, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	191, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	191, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	191, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	191, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	191, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	191, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	191, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	191, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	191, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	191, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	191, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	191, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	191, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	191, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	172, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	191, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	172, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	191, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -13261,91 +14741,111 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	172, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	172, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	172, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	172, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	172, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	172, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	172, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	172, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	172, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	172, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	172, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	191, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	191, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	191, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	191, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	191, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	191, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	191, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	191, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	191, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	191, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	191, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
 	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	172, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	172, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	191, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	191, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	172, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	172, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
+	191, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	191, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
 	136, // 157: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
-	172, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
+	191, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
 	136, // 159: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
-	172, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
-	172, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
-	172, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
+	191, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
+	191, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
+	191, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
 	140, // 163: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
-	172, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
-	172, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
+	191, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
+	191, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
 	140, // 166: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
-	172, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
-	172, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
-	172, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
-	172, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
-	172, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
-	172, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
-	172, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
+	191, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
+	191, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
+	191, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
+	191, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
+	191, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
+	191, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
+	191, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
 	142, // 174: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
+	191, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
 	142, // 176: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
+	191, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
 	142, // 178: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
+	191, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
 	142, // 180: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
+	191, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
 	142, // 182: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
+	191, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
 	142, // 184: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
-	172, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
-	172, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
-	172, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
-	172, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	172, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	172, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	172, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	191, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
+	191, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
+	191, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
+	191, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	191, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	191, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	191, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
 	2,   // 192: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	172, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	172, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	172, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
-	172, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	191, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	191, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	191, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	191, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
 	158, // 197: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
 	159, // 198: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
 	159, // 199: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
 	162, // 200: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
 	161, // 201: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	172, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	172, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	191, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	191, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
 	160, // 204: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	172, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	172, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	172, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	172, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	191, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	191, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	191, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	191, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
 	164, // 209: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
 	165, // 210: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
 	166, // 211: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
 	167, // 212: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
 	168, // 213: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
 	169, // 214: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	172, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	172, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	191, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	191, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
 	171, // 217: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	173, // 218: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 219: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	220, // [220:220] is the sub-list for method output_type
-	220, // [220:220] is the sub-list for method input_type
-	219, // [219:220] is the sub-list for extension type_name
-	218, // [218:219] is the sub-list for extension extendee
-	0,   // [0:218] is the sub-list for field type_name
+	191, // 218: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
+	173, // 219: hostnode.v1.ContentRequested.source:type_name -> hostnode.v1.ContentSource
+	191, // 220: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
+	173, // 221: hostnode.v1.ContentSourceAdded.source:type_name -> hostnode.v1.ContentSource
+	191, // 222: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
+	191, // 223: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
+	191, // 224: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
+	191, // 225: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
+	191, // 226: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
+	191, // 227: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
+	191, // 228: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
+	191, // 229: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
+	191, // 230: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
+	191, // 231: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
+	191, // 232: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
+	191, // 233: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
+	191, // 234: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
+	191, // 235: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
+	191, // 236: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
+	191, // 237: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
+	192, // 238: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 239: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	240, // [240:240] is the sub-list for method output_type
+	240, // [240:240] is the sub-list for method input_type
+	239, // [239:240] is the sub-list for extension type_name
+	238, // [238:239] is the sub-list for extension extendee
+	0,   // [0:238] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -13370,7 +14870,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   171,
+			NumMessages:   190,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -251,3 +251,48 @@ type SnapshotEvent interface {
 }
 
 func (*SnapshotPart) snapshotEvent() {}
+
+// ContentEvent is an event of a CAR that is to be stored (package events/content).
+//
+//sumtype:decl
+type ContentEvent interface {
+	proto.Message
+	contentEvent()
+}
+
+func (*ContentRequested) contentEvent()   {}
+func (*ContentSourceAdded) contentEvent() {}
+func (*ContentAccepted) contentEvent()    {}
+func (*ContentRefused) contentEvent()     {}
+func (*ContentRetried) contentEvent()     {}
+
+// CargoEvent is an event of the ledger of pieces (package events/cargo).
+//
+//sumtype:decl
+type CargoEvent interface {
+	proto.Message
+	cargoEvent()
+}
+
+func (*PieceQueued) cargoEvent()       {}
+func (*FerryLoaded) cargoEvent()       {}
+func (*FerriesMerged) cargoEvent()     {}
+func (*AggregateMade) cargoEvent()     {}
+func (*AggregateApproved) cargoEvent() {}
+func (*AggregateRejected) cargoEvent() {}
+func (*PieceRefused) cargoEvent()      {}
+func (*CopiesReleased) cargoEvent()    {}
+
+// DealEvent is an event of the deal about an aggregate (package events/deal).
+//
+//sumtype:decl
+type DealEvent interface {
+	proto.Message
+	dealEvent()
+}
+
+func (*DealOffered) dealEvent()  {}
+func (*DealSigned) dealEvent()   {}
+func (*DealApproved) dealEvent() {}
+func (*DealRejected) dealEvent() {}
+func (*DealDoubted) dealEvent()  {}

@@ -54,3 +54,6 @@ func cidError(text, format string, values ...any) error {
 	}
 	return fmt.Errorf("piece CID %q: %s: %w", text, fmt.Sprintf(format, values...), ErrMalformed)
 }
+
+// BinaryCID is the binary form of a piece CID.
+func BinaryCID(root Node) []byte { return append(cidPrefix[:], root[:]...) }
