@@ -60,15 +60,39 @@ var (
 
 // ContentSource is where the bytes of a CAR are.
 type ContentSource struct {
-	BucketName   string
-	BucketRegion string
-	Key          string
+	BucketName   string `json:"bucketName,omitempty"`
+	BucketRegion string `json:"bucketRegion,omitempty"`
+	Key          string `json:"key"`
 	// BucketURL is http:, https: or file:, with the key appended; empty: Key is the whole URL, or a path.
-	BucketURL string
+	BucketURL string `json:"bucketUrl,omitempty"`
 }
 
 // ErrSourceAway: a source gives no answer now, or none that is the content. That says nothing about the content.
 var ErrSourceAway = errors.New("the source does not answer")
+
+// ContentRefusal says that bytes are no content that can be stored. It is a verdict, not a failure.
+type ContentRefusal struct {
+	Code   string // one of a fixed list (docs/aggregation.md)
+	Detail string
+}
+
+func (r *ContentRefusal) Error() string { return r.Code + ": " + r.Detail }
+
+// ContentClaim is what is said of a CAR before it was read.
+type ContentClaim struct {
+	Link ContentLink
+	Size uint64
+	// Piece and PieceSize are those that it should make; empty: nobody says.
+	Piece     string
+	PieceSize uint64
+}
+
+// ContentFound is what a CAR was found to be.
+type ContentFound struct {
+	Piece      SectorPiece
+	Blocks     uint64
+	RootAbsent bool // no block of it is its root
+}
 
 // ErrForbiddenSource: the settings do not let this source be read.
 var ErrForbiddenSource = errors.New("this source may not be read")

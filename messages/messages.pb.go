@@ -12143,6 +12143,7 @@ type ContentAccepted struct {
 	PieceSize     uint64                 `protobuf:"varint,3,opt,name=piece_size,json=pieceSize,proto3" json:"piece_size,omitempty"` // padded
 	Blocks        uint64                 `protobuf:"varint,4,opt,name=blocks,proto3" json:"blocks,omitempty"`
 	RootAbsent    bool                   `protobuf:"varint,5,opt,name=root_absent,json=rootAbsent,proto3" json:"root_absent,omitempty"` // no block of the CAR is its root
+	Kept          bool                   `protobuf:"varint,6,opt,name=kept,proto3" json:"kept,omitempty"`                               // a copy of its bytes is kept here, in the ledger
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -12208,6 +12209,13 @@ func (x *ContentAccepted) GetBlocks() uint64 {
 func (x *ContentAccepted) GetRootAbsent() bool {
 	if x != nil {
 		return x.RootAbsent
+	}
+	return false
+}
+
+func (x *ContentAccepted) GetKept() bool {
+	if x != nil {
+		return x.Kept
 	}
 	return false
 }
@@ -14291,7 +14299,7 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"bucket_url\x18\x04 \x01(\tR\tbucketUrl\"t\n" +
 	"\x12ContentSourceAdded\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x122\n" +
-	"\x06source\x18\x02 \x01(\v2\x1a.hostnode.v1.ContentSourceR\x06source\"\xab\x01\n" +
+	"\x06source\x18\x02 \x01(\v2\x1a.hostnode.v1.ContentSourceR\x06source\"\xbf\x01\n" +
 	"\x0fContentAccepted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05piece\x18\x02 \x01(\tR\x05piece\x12\x1d\n" +
@@ -14299,7 +14307,8 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"piece_size\x18\x03 \x01(\x04R\tpieceSize\x12\x16\n" +
 	"\x06blocks\x18\x04 \x01(\x04R\x06blocks\x12\x1f\n" +
 	"\vroot_absent\x18\x05 \x01(\bR\n" +
-	"rootAbsent\"h\n" +
+	"rootAbsent\x12\x12\n" +
+	"\x04kept\x18\x06 \x01(\bR\x04kept\"h\n" +
 	"\x0eContentRefused\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x16\n" +

@@ -20,9 +20,22 @@ type Broker interface {
 	Withdraw(ctx context.Context, aggregate string) error
 }
 
-// ContentSources read the bytes of CARs from where they are.
-type ContentSources interface {
-	// Open reads from a source, from the given byte on. Errors are temporary (events.ErrSourceAway) or of the source's
-	// name (events.ErrMalformed, events.ErrForbiddenSource). The caller closes it.
+// Contents reads CARs from their sources.
+type Contents interface {
+	// Examine reads a CAR from a source to its end. *events.ContentRefusal: it is none. events.ErrSourceAway,
+	// events.ErrForbiddenSource: nothing is known of it.
+	Examine(ctx context.Context, claim events.ContentClaim, from events.ContentSource) (events.ContentFound, error)
+	// Open reads it again, from the given byte on. The caller closes it, and compares what it reads.
 	Open(ctx context.Context, from events.ContentSource, offset uint64) (io.ReadCloser, error)
+}
+
+// Copies keeps bytes of pieces on this host's disk, and in its ledger.
+type Copies interface {
+	// Keep stores the payload of a piece, as a whole or not at all, once the ledger holds its bytes. If it is here,
+	// nothing happens. *capacity.SpaceError, events.ErrDiskFull, events.ErrPieceMismatch.
+	Keep(ctx context.Context, piece events.SectorPiece, payload io.Reader) error
+	// Open reads a payload from its beginning. events.ErrNoSuchPiece.
+	Open(ctx context.Context, piece events.SectorPiece) (io.ReadCloser, error)
+	// Drop removes it, unless something else needs it, and gives its bytes back. That it is not here is success.
+	Drop(ctx context.Context, cid string) error
 }

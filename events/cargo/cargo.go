@@ -47,8 +47,6 @@ var (
 	ErrTooLarge = errors.New("the piece is larger than half of an aggregate")
 	// ErrOtherPayload: the piece is known with another payload or size.
 	ErrOtherPayload = errors.New("the piece is known with another size")
-	// ErrGroupQuota: the group has too many bytes in the queue.
-	ErrGroupQuota = errors.New("the group has too many bytes in the queue")
 	// ErrStale: the command is about a state that is over. Nothing happened.
 	ErrStale = errors.New("the pieces are somewhere else now")
 	// ErrUnknown: there is no such aggregate.
@@ -59,7 +57,7 @@ var (
 type (
 	// Command is one of those below.
 	Command interface{ given() time.Time }
-	// Queue takes a piece in. ErrPiece, ErrTooLarge, ErrOtherPayload, ErrGroupQuota.
+	// Queue takes a piece in. ErrPiece, ErrTooLarge, ErrOtherPayload.
 	Queue struct {
 		At            time.Time
 		Root          commd.Node
@@ -68,7 +66,6 @@ type (
 		Group         string
 		Kept          bool   // a copy of its bytes is kept here
 		Largest       uint64 // that the settings take, padded; 0: any
-		Quota         uint64 // bytes of a group in the queue; 0: any
 	}
 	// Load has a part of a list of queued pieces travel together. ErrStale.
 	Load struct {
@@ -186,9 +183,6 @@ func queue(s State, c Queue) (Event, error) {
 			return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrOtherPayload, piece, p.Size(), c.Size)
 		}
 		return nil, nil
-	}
-	if has := s.Groups[c.Group].Queued; c.Quota > 0 && has+c.Size > c.Quota {
-		return nil, fmt.Errorf("%w: %q has %d bytes there, of %d", ErrGroupQuota, c.Group, has, c.Quota)
 	}
 	return &messages.PieceQueued{
 		Priority: s.Pieces() + 1, Piece: piece, Size: c.Size, Payload: c.Payload, Content: c.Content.String(),

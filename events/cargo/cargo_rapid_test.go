@@ -241,7 +241,6 @@ func TestLedgerRefuses(t *testing.T) {
 		"no power":       {cargo.Queue{At: at, Root: root(2), Size: 1000, Payload: 900}, cargo.ErrPiece},
 		"no payload":     {cargo.Queue{At: at, Root: root(2), Size: 128, Payload: 64}, cargo.ErrPiece},
 		"too large":      {cargo.Queue{At: at, Root: root(2), Size: 2048, Payload: 2000, Largest: 1024}, cargo.ErrTooLarge},
-		"quota":          {cargo.Queue{At: at, Root: root(2), Size: 1024, Payload: 1000, Group: "a", Quota: 2047}, cargo.ErrGroupQuota},
 		"unknown list":   {cargo.Make{At: at, Ferry: "x"}, cargo.ErrStale},
 		"unknown piece":  {cargo.Load{At: at, Class: 4096, Pieces: []uint64{7}, Part: 1, Parts: 1}, cargo.ErrStale},
 		"twice the same": {cargo.Load{At: at, Class: 4096, Pieces: []uint64{1, 1}, Part: 1, Parts: 1}, cargo.ErrStale},

@@ -54,6 +54,8 @@ type State struct {
 	Piece      Piece
 	Blocks     uint64
 	RootAbsent bool
+	Kept       bool   // a copy of its bytes is here
+	Replaced   string // the CID of the piece that it was taken for before; empty: there is none
 	// Code and Detail say why it is refused.
 	Code, Detail string
 	Retries      int
@@ -95,6 +97,7 @@ type (
 		Piece      Piece
 		Blocks     uint64
 		RootAbsent bool
+		Kept       bool
 	}
 	// Refuse says that it was read, and is none.
 	Refuse struct {
@@ -130,6 +133,7 @@ func decide(s State, c Command) (Event, error) {
 		if s.Status == Requested {
 			return &messages.ContentAccepted{
 				Piece: c.Piece.CID, PieceSize: c.Piece.Size, Blocks: c.Blocks, RootAbsent: c.RootAbsent,
+				Kept: c.Kept,
 			}, nil
 		}
 	case Refuse:
@@ -208,8 +212,11 @@ func Evolve(s State, e Event) State {
 	case *messages.ContentSourceAdded:
 		s.Sources = append([]events.ContentSource{sourceOf(e.GetSource())}, s.Sources...)
 	case *messages.ContentAccepted:
+		if before := s.Piece.CID; before != e.GetPiece() {
+			s.Replaced = before
+		}
 		s.Status, s.Since, s.Piece = Accepted, e.GetAt().AsTime(), Piece{e.GetPiece(), e.GetPieceSize()}
-		s.Blocks, s.RootAbsent = e.GetBlocks(), e.GetRootAbsent()
+		s.Blocks, s.RootAbsent, s.Kept = e.GetBlocks(), e.GetRootAbsent(), e.GetKept()
 	case *messages.ContentRefused:
 		s.Status, s.Since, s.Code, s.Detail = Refused, e.GetAt().AsTime(), e.GetCode(), e.GetDetail()
 	case *messages.ContentRetried:
@@ -239,7 +246,9 @@ func Asked(s State, e Event) Command {
 			e.GetAt().AsTime(), e.GetSize(), sourceOf(e.GetSource()), e.GetGroup(), Piece{e.GetPiece(), e.GetPieceSize()},
 		}
 	case *messages.ContentAccepted:
-		return Accept{e.GetAt().AsTime(), Piece{e.GetPiece(), e.GetPieceSize()}, e.GetBlocks(), e.GetRootAbsent()}
+		return Accept{
+			e.GetAt().AsTime(), Piece{e.GetPiece(), e.GetPieceSize()}, e.GetBlocks(), e.GetRootAbsent(), e.GetKept(),
+		}
 	case *messages.ContentRefused:
 		return Refuse{e.GetAt().AsTime(), e.GetCode(), e.GetDetail()}
 	case *messages.ContentRetried:

@@ -1,0 +1,292 @@
+package aggregation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// Errors of requests.
+var (
+	// ErrBusy: too many CARs are under way.
+	ErrBusy = errors.New("too many CARs are under way")
+	// ErrQuota: the group has too much under way and in the queue.
+	ErrQuota = errors.New("the group has too much under way")
+)
+
+// car is a CAR that is under way: until its piece is in the ledger, or it is refused.
+type car struct {
+	*shell.Journal[content.State, content.Command, content.Event]
+	tries  int
+	since  time.Time // since when its sources are away; zero: they are not
+	queued bool      // it is to be read, or is
+	asking int       // commands that are not answered
+	counts uint64    // bytes that count for its group
+}
+
+type examined struct {
+	link  events.ContentLink
+	found events.ContentFound
+	kept  bool
+}
+
+func compareLinks(a, b events.ContentLink) int { return slices.Compare(a[:], b[:]) }
+
+// over reports whether nothing is to be done about a CAR.
+func (r *Room) over(s content.State) bool {
+	switch s.Status {
+	case content.Accepted:
+		_, known := r.priority(s.Piece.CID)
+		return known && !r.waits(s.Replaced)
+	case content.Refused:
+		return !r.waits(s.Piece.CID)
+	case content.None, content.Requested:
+	}
+	return false
+}
+
+// priority is the priority of a piece.
+func (r *Room) priority(cid string) (uint64, bool) {
+	root, err := commd.ParseCID(cid)
+	if err != nil {
+		return 0, false
+	}
+	return r.cargo.Ahead.Find(root)
+}
+
+// waits reports whether a piece is queued.
+func (r *Room) waits(cid string) bool {
+	priority, known := r.priority(cid)
+	p, _ := r.cargo.Ahead.Piece(priority)
+	return known && p.Status == cargo.Queued
+}
+
+// car is the CAR with that link. If it is not under way its journal begins, with what was read of its stream.
+func (r *Room) car(a *shell.Turn, link events.ContentLink, has shell.Fold[content.State]) *car {
+	if c := r.contents[link]; c != nil {
+		return c
+	}
+	machine := shell.Machine[content.State, content.Command, content.Event]{
+		Empty: func() content.State { return content.State{} }, Decide: content.Decide, Evolve: content.Evolve,
+	}
+	if has.Events > 0 {
+		machine.Restore = from(has)
+	}
+	c := &car{Journal: journalOf(r, events.ContentStream(r.Me, link), machine)}
+	c.OnDurable = func(a *shell.Turn, _ []content.Event) { r.onContent(a, link, c) }
+	r.contents[link] = c
+	c.Load(a)
+	return c
+}
+
+// onContent does what follows from what became of a CAR.
+func (r *Room) onContent(a *shell.Turn, link events.ContentLink, c *car) {
+	s := c.Durable
+	if r.groups[s.Group] += s.Size - c.counts; c.counts == 0 {
+		c.counts = s.Size
+	}
+	switch s.Status {
+	case content.Requested:
+		if !c.queued {
+			c.queued = true
+			r.pending = append(r.pending, link)
+		}
+	case content.Accepted:
+		c.queued, c.tries, c.since = false, 0, time.Time{}
+		r.queue(a, link, c)
+	case content.Refused:
+		c.queued, c.tries, c.since = false, 0, time.Time{}
+		r.leave(a, s.Piece.CID, "its content was refused when it was read again: "+s.Code)
+	case content.None:
+	}
+	r.forget(link, c)
+}
+
+// queue has the piece of a CAR wait for an aggregate, in the place of another one that it was taken for.
+func (r *Room) queue(a *shell.Turn, link events.ContentLink, c *car) {
+	s := c.Durable
+	r.leave(a, s.Replaced, "its content makes the piece "+s.Piece.CID)
+	root, err := commd.ParseCID(s.Piece.CID)
+	if _, known := r.priority(s.Piece.CID); known || err != nil {
+		return
+	}
+	c.asking++
+	r.decide(a, cargo.Queue{
+		At: r.Clock.Now(), Root: root, Size: s.Piece.Size, Payload: s.Size, Content: link, Group: s.Group, Kept: s.Kept,
+	}, causeExamined, func(err error) {
+		c.asking--
+		if err != nil {
+			r.again(a, link, c, err)
+		}
+		r.forget(link, c)
+	})
+}
+
+// leave takes a piece out of the queue.
+func (r *Room) leave(a *shell.Turn, cid, why string) {
+	if priority, known := r.priority(cid); known && r.waits(cid) {
+		r.decide(a, cargo.Refuse{At: r.Clock.Now(), Priority: priority, Reason: why}, causeExamined, nil)
+	}
+}
+
+// forget drops a CAR of which nothing is to be done.
+func (r *Room) forget(link events.ContentLink, c *car) {
+	if !c.Loaded || c.asking > 0 || c.Durable.Status != content.None && !r.over(c.Durable) {
+		return
+	}
+	r.groups[c.Durable.Group] -= c.counts
+	delete(r.contents, link)
+}
+
+// submit has a command about a CAR decided.
+func (r *Room) submit(
+	a *shell.Turn, link events.ContentLink, cmd content.Command, cause string, then func(content.State, error),
+) {
+	c := r.car(a, link, shell.Fold[content.State]{})
+	c.asking++
+	c.Submit(a, cmd, cause, func(res shell.Result[content.State, content.Event]) {
+		c.asking--
+		then(res.State, res.Err)
+		r.forget(link, c)
+	})
+}
+
+// request takes a request. What is under way already, or over, is answered whatever is under way.
+func (r *Room) request(a *shell.Turn, m Request, answer shell.Answer) {
+	m.Content.At = r.Clock.Now()
+	if r.contents[m.Link] == nil {
+		if len(r.contents) >= r.MaxOpen {
+			answer(nil, fmt.Errorf("%w: %d; ask again later", ErrBusy, len(r.contents)))
+			return
+		}
+		has := r.groups[m.Content.Group] + r.cargo.Ahead.Groups[m.Content.Group].Queued
+		if r.Quota > 0 && has+m.Content.Size > r.Quota {
+			answer(nil, fmt.Errorf("%w: %q has %d bytes there, of %d; ask again when some are approved", ErrQuota,
+				m.Content.Group, has, r.Quota))
+			return
+		}
+	}
+	r.submit(a, m.Link, m.Content, causeRequest, func(s content.State, err error) { answer(Answer{Content: &s}, err) })
+}
+
+func (r *Room) retry(a *shell.Turn, m Retry, answer shell.Answer) {
+	cmd := content.Retry{At: r.Clock.Now(), By: m.By, Reason: m.Reason}
+	r.submit(a, m.Link, cmd, causeOperator, func(s content.State, err error) { answer(Answer{Content: &s}, err) })
+}
+
+// readNext has CARs read, as many at once as the settings say.
+func (r *Room) readNext(a *shell.Turn) {
+	for r.reading < r.Parallel && len(r.pending) > 0 {
+		link := r.pending[0]
+		r.pending = r.pending[1:]
+		c := r.contents[link]
+		if c == nil || c.Durable.Status != content.Requested {
+			continue
+		}
+		s := c.Durable
+		key := "content/" + link.String()
+		if r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+			r.Yield(ctx, key)
+			return r.examine(ctx, link, s)
+		}) != nil {
+			r.reading++
+		}
+	}
+}
+
+// examine reads a CAR from its sources, one after the other, until one has it. It is refused if none is away.
+func (r *Room) examine(ctx context.Context, link events.ContentLink, s content.State) (any, error) {
+	claim := events.ContentClaim{Link: link, Size: s.Size, Piece: s.Claim.CID, PieceSize: s.Claim.Size}
+	out := examined{link: link}
+	var refused, away error
+	for _, source := range s.Sources {
+		found, err := r.Contents.Examine(ctx, claim, source)
+		if err == nil {
+			out.found = found
+			err = r.keep(ctx, &out, source)
+		}
+		switch refusal := (*events.ContentRefusal)(nil); {
+		case err == nil:
+			return out, nil
+		case errors.As(err, &refusal):
+			refused = err
+		default:
+			away = errors.Join(away, err)
+		}
+	}
+	if away != nil {
+		return out, away
+	}
+	return out, refused
+}
+
+// keep keeps a copy, if the settings say so. It is compared with the piece when it is written.
+func (r *Room) keep(ctx context.Context, out *examined, source events.ContentSource) error {
+	if !r.Keep || uint64(out.found.Piece.Size) > r.Size/2 {
+		return nil
+	}
+	in, err := r.Contents.Open(ctx, source, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out.kept = true
+	return r.Copies.Keep(ctx, out.found.Piece, in)
+}
+
+// codeTooLarge is the refusal of a piece that is larger than half of an aggregate.
+const codeTooLarge = "too-large"
+
+// onExamined records what a CAR was found to be.
+func (r *Room) onExamined(a *shell.Turn, m examined, err error) {
+	r.reading--
+	c := r.contents[m.link]
+	if c == nil {
+		return
+	}
+	now := r.Clock.Now()
+	var refusal *events.ContentRefusal
+	if err == nil && uint64(m.found.Piece.Size) > r.Size/2 {
+		refusal = &events.ContentRefusal{Code: codeTooLarge, Detail: fmt.Sprintf(
+			"its piece has %d bytes, and the largest that is taken %d", m.found.Piece.Size, r.Size/2)}
+	}
+	switch {
+	case errors.As(err, &refusal), refusal != nil:
+		r.submit(a, m.link, content.Refuse{At: now, Code: refusal.Code, Detail: refusal.Detail}, causeExamined,
+			r.settled(a, m.link))
+	case err != nil:
+		r.again(a, m.link, c, err)
+	default:
+		r.submit(a, m.link, content.Accept{
+			At: now, Piece: content.Piece{CID: m.found.Piece.CID, Size: uint64(m.found.Piece.Size)},
+			Blocks: m.found.Blocks, RootAbsent: m.found.RootAbsent, Kept: m.kept,
+		}, causeExamined, r.settled(a, m.link))
+	}
+}
+
+// settled has a CAR read again if what it was found to be could not be recorded.
+func (r *Room) settled(a *shell.Turn, link events.ContentLink) func(content.State, error) {
+	return func(_ content.State, err error) {
+		if c := r.contents[link]; err != nil && c != nil {
+			r.again(a, link, c, err)
+		}
+	}
+}
+
+// again looks at a CAR again after a pause: it could not be read, or what it was found to be not be recorded.
+func (r *Room) again(a *shell.Turn, link events.ContentLink, c *car, err error) {
+	if c.tries++; c.since.IsZero() {
+		c.since = r.Clock.Now()
+	}
+	r.Log.WithField("content", link.String()).Warnf("a CAR is not done with, will try again: %v", err)
+	self := a.Self
+	r.Clock.After(r.Backoff("content/"+link.String(), c.tries), func() { self.Tell(carDue{link}) })
+}

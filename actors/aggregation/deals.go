@@ -1,0 +1,274 @@
+package aggregation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/deal"
+)
+
+// ErrReport: a report cannot be about this aggregate.
+var ErrReport = errors.New("no report about this aggregate")
+
+// dealing is a deal about an aggregate that is not over in the ledger of pieces.
+type dealing struct {
+	*shell.Journal[deal.State, deal.Command, deal.Event]
+	silent  time.Time // since when the broker gives no answer; zero: it does
+	tries   int
+	told    bool // operators know that it is silent
+	settled bool // what became of it is on its way into the ledger of pieces
+	// by is who reports, while the broker is told that the offer is withdrawn.
+	by     *Report
+	answer shell.Answer
+}
+
+// asked is what a broker said.
+type asked struct {
+	aggregate string
+	report    events.DealReport
+	withdrawn bool
+}
+
+// dealing is the deal about an aggregate that was made.
+func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.State]) {
+	machine := shell.Machine[deal.State, deal.Command, deal.Event]{
+		Empty: func() deal.State { return deal.State{} }, Decide: deal.Decide, Evolve: deal.Evolve,
+	}
+	if has.Events > 0 {
+		machine.Restore = from(has)
+	}
+	d := &dealing{Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine)}
+	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) { r.onDeal(a, aggregate, d) }
+	r.deals[aggregate] = d
+	d.Load(a)
+}
+
+// onDeal does what follows from what became of a deal.
+func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
+	switch {
+	case !d.Durable.Final():
+		if d.Durable.Inserted.IsZero() {
+			r.look(a, aggregate)
+		}
+		if d.Stored == 0 || d.tries == 0 && d.silent.IsZero() {
+			r.look(a, aggregate)
+		}
+	case !d.settled:
+		d.settled = true
+		for _, cmd := range r.outcome(aggregate, d.Durable) {
+			r.decide(a, cmd, causeBroker, func(err error) {
+				if err != nil {
+					d.settled = false
+				} else if f := r.cargo.Durable.Aggregate(aggregate); f != nil && !f.Live() {
+					delete(r.deals, aggregate)
+				}
+			})
+		}
+	}
+}
+
+// outcome is what a final deal means for the pieces of its aggregate.
+func (r *Room) outcome(aggregate string, s deal.State) (all []cargo.Command) {
+	now := r.Clock.Now()
+	if s.Status == events.DealApproved {
+		return []cargo.Command{cargo.Approve{At: now, Aggregate: aggregate}}
+	}
+	one := cargo.Reject{At: now, Aggregate: aggregate, Reason: s.Reason, Attempts: r.Attempts}
+	bad, _ := r.among(aggregate, s.Bad)
+	if len(bad) == 0 {
+		return []cargo.Command{one}
+	}
+	one.Parts = uint32((len(bad) + cargo.MaxPart - 1) / cargo.MaxPart) //nolint:gosec // At most 44.
+	for part := range slices.Chunk(bad, cargo.MaxPart) {
+		one.Part, one.Bad = one.Part+1, part
+		all = append(all, one)
+	}
+	return all
+}
+
+// among are the priorities of pieces of an aggregate, and the first CID that is none of them.
+func (r *Room) among(aggregate string, cids []string) (all []uint64, foreign string) {
+	f := r.cargo.Durable.Aggregate(aggregate)
+	for _, cid := range cids {
+		priority, known := r.priority(cid)
+		p, _ := r.cargo.Durable.Piece(priority)
+		if on := r.cargo.Durable.Ferry(p); !known || f == nil || on == nil || on.ID != f.ID {
+			return nil, cid
+		}
+		all = append(all, priority)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), ""
+}
+
+// look asks the broker about a deal that is not final, and offers the aggregate if it was not offered.
+func (r *Room) look(a *shell.Turn, aggregate string) {
+	d := r.deals[aggregate]
+	if d == nil || !d.Loaded || d.Durable.Final() {
+		if d != nil && d.Loaded {
+			r.onDeal(a, aggregate, d)
+		}
+		return
+	}
+	f := r.cargo.Durable.Aggregate(aggregate)
+	offer := events.AggregateOffer{Aggregate: aggregate, Size: events.Bytes(f.Class), Pieces: len(f.Pieces)}
+	key, offered, withdraw := "deal/"+aggregate, d.Durable.Status != "", d.by != nil
+	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		out := asked{aggregate: aggregate, withdrawn: withdraw}
+		var err error
+		if withdraw {
+			return out, r.Broker.Withdraw(ctx, aggregate)
+		}
+		err = events.ErrNotOffered
+		if offered {
+			out.report, err = r.Broker.State(ctx, offer)
+		}
+		if errors.Is(err, events.ErrNotOffered) { // It may have forgotten it; it knows it by its CID.
+			out.report, err = r.Broker.Offer(ctx, offer)
+		}
+		return out, err
+	})
+}
+
+// onAsked compares what a broker said with what is possible, and records it.
+func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
+	d := r.deals[m.aggregate]
+	if d == nil {
+		return
+	}
+	now := r.Clock.Now()
+	switch {
+	case m.withdrawn:
+		by, answer := *d.by, d.answer
+		d.by, d.answer = nil, nil
+		if err != nil {
+			answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", m.aggregate, err))
+			break
+		}
+		for _, cmd := range deal.Reports(now, by.DealReport, by.By) {
+			d.Submit(a, cmd, causeOperator, func(res shell.Result[deal.State, deal.Event]) {
+				if res.Err != nil || res.State.Final() {
+					answer(Answer{Deal: &res.State}, res.Err)
+				}
+			})
+		}
+		return
+	case errors.Is(err, events.ErrBrokerLies):
+		r.doubt(a, d, m.aggregate, err.Error(), "it is no answer about this offer")
+	case err != nil:
+		r.onSilent(d, m.aggregate, err)
+	default:
+		d.silent, d.tries, d.told = time.Time{}, 0, false
+		r.onReport(a, d, m)
+		r.poll(a, m.aggregate, r.Poll)
+		return
+	}
+	d.tries++
+	r.poll(a, m.aggregate, max(r.Poll, r.Backoff("deal/"+m.aggregate, d.tries)))
+}
+
+// poll has the broker asked again after a pause.
+func (r *Room) poll(a *shell.Turn, aggregate string, after time.Duration) {
+	self := a.Self
+	r.Clock.After(after, func() { self.Tell(dealDue{aggregate}) })
+}
+
+// onReport records what a broker said, if it can be.
+func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
+	now, said := r.Clock.Now(), m.report
+	if d.Durable.Status == "" {
+		d.Submit(a, deal.Offer{
+			At: now, Broker: r.BrokerName, Size: r.cargo.Durable.Aggregate(m.aggregate).Class,
+		}, causeBroker, r.recorded)
+	}
+	_, foreign := r.among(m.aggregate, said.Bad)
+	switch {
+	case said.Aggregate != m.aggregate:
+		r.doubt(a, d, m.aggregate, said.Aggregate, "it is another aggregate")
+	case foreign != "":
+		r.doubt(a, d, m.aggregate, foreign, "the aggregate has no such piece")
+	default:
+		doubts := d.Durable.Doubts
+		for _, cmd := range deal.Reports(now, said, "") {
+			d.Submit(a, cmd, causeBroker, func(res shell.Result[deal.State, deal.Event]) {
+				if r.recorded(res); res.State.Doubts > doubts {
+					r.tellDoubt(m.aggregate, res.State)
+				}
+			})
+		}
+	}
+}
+
+// recorded notes that a report could not be recorded: the broker is asked again.
+func (r *Room) recorded(res shell.Result[deal.State, deal.Event]) {
+	if res.Err != nil {
+		r.Log.Warnf("a deal is not recorded yet: %v", res.Err)
+	}
+}
+
+// doubt records that a broker said what cannot be.
+func (r *Room) doubt(a *shell.Turn, d *dealing, aggregate, said, reason string) {
+	d.Submit(a, deal.Doubt{At: r.Clock.Now(), Said: said, Reason: reason}, causeBroker,
+		func(res shell.Result[deal.State, deal.Event]) {
+			if r.recorded(res); len(res.Events) > 0 {
+				r.tellDoubt(aggregate, res.State)
+			}
+		})
+}
+
+func (r *Room) tellDoubt(aggregate string, s deal.State) {
+	r.Tell(Notice{
+		aggregate, fmt.Sprintf("the broker said what cannot be about %s, and is not believed: %s", aggregate, s.Doubted),
+		"ask the operators of the broker; hostnode aggregation report says what became of it",
+	})
+}
+
+// onSilent tells operators of a broker that gives no answer for long.
+func (r *Room) onSilent(d *dealing, aggregate string, err error) {
+	now := r.Clock.Now()
+	if d.silent.IsZero() {
+		d.silent = now
+	}
+	r.Log.WithField("aggregate", aggregate).Debugf("the broker gives no answer: %v", err)
+	unsigned := errors.Is(err, events.ErrUnsigned)
+	if d.told || !unsigned && now.Sub(d.silent) < r.Silent {
+		return
+	}
+	d.told = true
+	hint := "look at aggregation.broker and at the network; the offer stands, and the broker is asked again"
+	if unsigned {
+		hint = "let this process have the account's key, or sign the deal elsewhere"
+	}
+	r.Tell(Notice{aggregate, fmt.Sprintf("the deal about %s gets no answer since %s: %v", aggregate,
+		d.silent.Format(time.RFC3339), err), hint})
+}
+
+// report takes what is said of an aggregate that failed. The broker is told first that it is withdrawn.
+func (r *Room) report(a *shell.Turn, m Report, answer shell.Answer) {
+	f := r.cargo.Durable.Aggregate(m.Aggregate)
+	_, foreign := r.among(m.Aggregate, m.Bad)
+	switch d := r.deals[m.Aggregate]; {
+	case f == nil:
+		answer(nil, fmt.Errorf("%w: %.100q", cargo.ErrUnknown, m.Aggregate))
+	case m.Status != events.DealRejected || m.By == "":
+		answer(nil, fmt.Errorf("%w: only %s can be reported, with a name", ErrReport, events.DealRejected))
+	case f.State == cargo.Rejected:
+		answer(Answer{}, nil) // The same answer as before, or it was rejected for another reason.
+	case f.State == cargo.Stored || d == nil:
+		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, f.State))
+	case foreign != "":
+		answer(nil, fmt.Errorf("%w: it has no piece %.100q", ErrReport, foreign))
+	case d.by != nil || r.effects.Of("deal/"+m.Aggregate) != nil:
+		answer(nil, fmt.Errorf("%w: the broker is being asked about it; ask again", shell.ErrPartDown))
+	default:
+		d.by, d.answer = &m, answer
+		r.look(a, m.Aggregate)
+	}
+}

@@ -1,0 +1,191 @@
+package aggregation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/shell"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/deal"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
+)
+
+// This file has the ledger of pieces decide: which travel together, what became of a full ferry, and which copies are
+// needed no more.
+
+type (
+	// made is an aggregate that was made of a ferry.
+	made struct {
+		ferry, aggregate string
+		proofs           events.SectorPiece
+	}
+	// released are copies that are gone.
+	released struct {
+		pieces []uint64
+		proofs []string
+	}
+)
+
+// decide has a command about pieces decided. then, unless it is nil, learns whether it was.
+func (r *Room) decide(a *shell.Turn, cmd cargo.Command, cause string, then func(error)) {
+	r.open++
+	r.cargo.Submit(a, cmd, cause, func(res shell.Result[cargo.State, cargo.Event]) {
+		r.open--
+		if res.Err != nil {
+			r.due = true // It follows from a later look again, if it is still so.
+			r.Log.Warnf("a decision about pieces is not recorded yet: %v", res.Err)
+		}
+		if then != nil {
+			then(res.Err)
+		}
+	})
+}
+
+// pack has the next pieces travel together, has full ferries made into aggregates, and copies released.
+func (r *Room) pack(a *shell.Turn) {
+	if !r.due || r.open > 0 {
+		return
+	}
+	r.due = false
+	for _, cmd := range r.Plan(r.cargo.Durable, r.Clock.Now()) {
+		r.decide(a, cmd, causePacked, nil)
+	}
+	if r.open > 0 {
+		return // What follows is seen when that is durable.
+	}
+	for _, f := range r.cargo.Durable.Ferries() {
+		if f.Full && f.State == cargo.Loaded {
+			r.make(a, f)
+		}
+	}
+	r.release(a)
+}
+
+// onCargo does what follows from what was recorded.
+func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
+	for _, e := range fresh {
+		if m, ok := e.(*messages.AggregateMade); ok {
+			r.dealing(a, m.GetAggregate(), shell.Fold[deal.State]{})
+		}
+	}
+}
+
+// make makes an aggregate of a full ferry, with the proof of each piece, which are stored. Made again after a crash, it
+// is the same.
+func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
+	pieces := LayoutOf(r.cargo.Durable, f).Pieces
+	key := "make/" + f.ID
+	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		m := made{ferry: f.ID}
+		aggregate, err := segment.Build(f.Class, pieces)
+		if err != nil {
+			return m, fmt.Errorf("make an aggregate of %d pieces: %w", len(pieces), err)
+		}
+		m.aggregate = commd.CID(aggregate.Root())
+		proofs := aggregate.Bytes()
+		calc := commd.NewCalc()
+		_, err = calc.Write(proofs)
+		if err == nil {
+			var of commd.Commitment
+			of, err = calc.Commitment()
+			m.proofs = events.SectorPiece{
+				CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
+			}
+		}
+		if err == nil {
+			err = r.Copies.Keep(ctx, m.proofs, bytes.NewReader(proofs))
+		}
+		return m, err
+	})
+}
+
+func (r *Room) onMade(a *shell.Turn, m made, err error) {
+	if err != nil {
+		r.later(a, "make/"+m.ferry, "an aggregate cannot be made yet", err,
+			"it needs room for its proofs in the quota and on the disk")
+		return
+	}
+	r.well("make/" + m.ferry)
+	r.decide(a, cargo.Make{
+		At: r.Clock.Now(), Ferry: m.ferry, Aggregate: m.aggregate, Proofs: m.proofs.CID,
+		ProofsSize: uint64(m.proofs.Payload),
+	}, causePacked, nil)
+}
+
+// maxRelease is how many copies are released at once.
+const maxRelease = 200
+
+// release has copies removed that are needed no more.
+func (r *Room) release(a *shell.Turn) {
+	s := r.cargo.Durable
+	pieces, proofs := s.Releasable()
+	m := released{pieces[:min(len(pieces), maxRelease)], proofs[:min(len(proofs), maxRelease)]}
+	var cids []string
+	for _, priority := range m.pieces {
+		p, _ := s.Piece(priority)
+		cids = append(cids, commd.CID(p.Root))
+	}
+	for _, aggregate := range m.proofs {
+		cids = append(cids, s.Aggregate(aggregate).Proofs)
+	}
+	if len(cids) == 0 {
+		return
+	}
+	const key = "release"
+	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		for _, cid := range cids {
+			if err := r.Copies.Drop(ctx, cid); err != nil {
+				return m, err
+			}
+		}
+		return m, nil
+	})
+}
+
+func (r *Room) onReleased(a *shell.Turn, m released, err error) {
+	if err != nil {
+		r.later(a, "release", "copies of pieces cannot be removed yet", err, "look at the disk")
+		return
+	}
+	r.well("release")
+	r.decide(a, cargo.Release{At: r.Clock.Now(), Pieces: m.pieces, Proofs: m.proofs}, causePacked, nil)
+}
+
+// later looks again after a pause, and tells operators once in a row.
+func (r *Room) later(a *shell.Turn, about, text string, err error, hint string) {
+	r.Log.Warnf("%s: %v", text, err)
+	if r.failing[about]++; r.failing[about] == 1 {
+		r.Tell(Notice{about, text + ": " + err.Error(), hint})
+	}
+	self := a.Self
+	r.Clock.After(r.Backoff(about, r.failing[about]), func() { self.Tell(lookAgain{}) })
+}
+
+func (r *Room) well(about string) { delete(r.failing, about) }
+
+// lookAgain has what waits looked at.
+type lookAgain struct{}
+
+// age tells operators how old the oldest queued piece is.
+func (r *Room) age() {
+	oldest, waits := r.cargo.Durable.Oldest()
+	now := r.Clock.Now()
+	for i, limit := range r.Ages {
+		late := waits && limit > 0 && now.Sub(oldest) >= limit
+		if late && !r.told[i] {
+			r.Tell(Notice{
+				"queue", fmt.Sprintf("%s: the oldest piece waits since %s, for %s", [...]string{"notice", "warning",
+					"critical"}[i], oldest.Format(time.RFC3339), now.Sub(oldest).Round(time.Minute)),
+				"hostnode aggregation queue says what it waits for; lower aggregation.minFill, or send more",
+			})
+		}
+		r.told[i] = late
+	}
+}
