@@ -28,7 +28,7 @@ func Of(payload []byte) (Commitment, error) {
 // hashPairsPlain is hashPairs with the standard library.
 func hashPairsPlain(dst, src []byte) {
 	for i := 0; i < len(src); i += 2 * NodeSize {
-		sum := parent(Node(src[i:]), Node(src[i+NodeSize:]))
+		sum := Parent(Node(src[i:]), Node(src[i+NodeSize:]))
 		copy(dst[i/2:], sum[:])
 	}
 }
@@ -201,7 +201,7 @@ func TestPairsAreHashedAsWithTheStandardLibrary(t *testing.T) {
 }
 
 func TestFR32ThereAndBack(t *testing.T) {
-	for _, n := range []int{0, 1, 126, 127, 128, 254, 1000, bufferQuads * quadPayload, bufferQuads*quadPayload + 1, 100_000} {
+	for _, n := range []int{0, 1, 126, 127, 128, 254, 1000, bufferQuads * QuadPayload, bufferQuads*QuadPayload + 1, 100_000} {
 		payload := noise(n, 7)
 		var padded bytes.Buffer
 		w := NewWriter(&padded)

@@ -7,10 +7,10 @@ import (
 
 // A quad is the unit of the padding: 127 bytes of payload become four leaves.
 const (
-	quadPayload = 127
-	quadPadded  = 128
+	QuadPayload = 127
+	QuadPadded  = 128
 	// bufferQuads is the number of quads that are padded together: 16 KiB, a batch of a Hasher.
-	bufferQuads = batchSize / quadPadded
+	bufferQuads = batchSize / QuadPadded
 	// topMask are the bits that the last byte of a leaf or node may have.
 	topMask = 0x3f
 	// topWord is the same for the last word of a leaf.
@@ -20,7 +20,7 @@ const (
 // padQuad writes the padded form of 127 bytes. Bits are counted from the lowest of the first byte:
 // leaf k has the 254 bits from 254·k on, so its words begin 64, 62, 60 and 58 bits into words of
 // src.
-func padQuad(dst *[quadPadded]byte, src *[quadPayload]byte) {
+func padQuad(dst *[QuadPadded]byte, src *[QuadPayload]byte) {
 	var in [16]uint64
 	for i := range 15 {
 		in[i] = binary.LittleEndian.Uint64(src[8*i:])
@@ -46,13 +46,37 @@ func padQuad(dst *[quadPadded]byte, src *[quadPayload]byte) {
 	}
 }
 
+// UnpadQuad writes the 127 bytes of payload in four leaves. It returns false when bits are set that the padding leaves
+// zero.
+func UnpadQuad(dst *[QuadPayload]byte, src *[QuadPadded]byte) bool {
+	var out [17]uint64
+	for i := range 16 {
+		word := binary.LittleEndian.Uint64(src[8*i:])
+		if i%4 == 3 && word&^uint64(topWord) != 0 {
+			return false
+		}
+		at := 254*(i/4) + 64*(i%4)
+		out[at/64] |= word << (at % 64)
+		if at%64 != 0 {
+			out[at/64+1] |= word >> (64 - at%64)
+		}
+	}
+	for i := range 15 {
+		binary.LittleEndian.PutUint64(dst[8*i:], out[i])
+	}
+	var last [8]byte
+	binary.LittleEndian.PutUint64(last[:], out[15])
+	copy(dst[120:], last[:7])
+	return true
+}
+
 // Writer pads payload on its way to another writer, in parts of up to 16 KiB.
 type Writer struct {
 	w       io.Writer
 	payload uint64
 	fill    int // bytes used in in
-	in      [bufferQuads * quadPayload]byte
-	out     [bufferQuads * quadPadded]byte
+	in      [bufferQuads * QuadPayload]byte
+	out     [bufferQuads * QuadPadded]byte
 	err     error
 }
 
@@ -79,7 +103,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 
 // Close fills the last quad with zeros and writes what is left. It does not close the other writer.
 func (w *Writer) Close() error {
-	whole := (w.fill + quadPayload - 1) / quadPayload * quadPayload
+	whole := (w.fill + QuadPayload - 1) / QuadPayload * QuadPayload
 	clear(w.in[w.fill:whole])
 	w.fill = whole
 	if w.err == nil {
@@ -89,10 +113,10 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) flush() {
-	quads := w.fill / quadPayload
+	quads := w.fill / QuadPayload
 	for i := range quads {
-		padQuad((*[quadPadded]byte)(w.out[i*quadPadded:]), (*[quadPayload]byte)(w.in[i*quadPayload:]))
+		padQuad((*[QuadPadded]byte)(w.out[i*QuadPadded:]), (*[QuadPayload]byte)(w.in[i*QuadPayload:]))
 	}
-	_, w.err = w.w.Write(w.out[:quads*quadPadded])
+	_, w.err = w.w.Write(w.out[:quads*QuadPadded])
 	w.fill = 0
 }

@@ -12,7 +12,7 @@ func FuzzParseCID(f *testing.F) {
 	f.Add("baga6ea4seaq")
 	f.Fuzz(func(t *testing.T, text string) {
 		root, err := ParseCID(text)
-		if err == nil && (CID(root) != text || !root.valid()) {
+		if err == nil && (CID(root) != text || !root.Valid()) {
 			t.Fatalf("%q was taken for %x", text, root)
 		}
 		if err != nil && !errors.Is(err, ErrMalformed) {
@@ -99,6 +99,29 @@ func FuzzFill(f *testing.F) {
 		}
 		if at != sector {
 			t.Fatalf("filled to %d of %d", at, sector)
+		}
+	})
+}
+
+func FuzzParsePieceCID(f *testing.F) {
+	text, _ := CIDv2(Commitment{Root: zeros[5], Size: 1024, Payload: 1000})
+	f.Add(text, uint64(0))
+	f.Add(CID(zeros[5]), uint64(1024))
+	f.Add(cid2Start, uint64(0))
+	f.Fuzz(func(t *testing.T, text string, size uint64) {
+		c, err := ParsePieceCID(text, size)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrSize) {
+				t.Fatal(err)
+			}
+			return
+		}
+		again := CID(c.Root)
+		if c.Payload > 0 {
+			again, err = CIDv2(c)
+		}
+		if err != nil || again != text || !c.Root.Valid() || CheckPieceSize(c.Size) != nil || size != 0 && c.Size != size {
+			t.Fatalf("%q was taken for %+v, %v", text, c, err)
 		}
 	})
 }

@@ -1,43 +1,19 @@
 package commd
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 )
 
-// What undoes the padding, for tests: nothing else asks for it.
-
-// unpadQuad is the reverse. It returns false when bits are set that the padding leaves zero.
-func unpadQuad(dst *[quadPayload]byte, src *[quadPadded]byte) bool {
-	var out [17]uint64
-	for i := range 16 {
-		word := binary.LittleEndian.Uint64(src[8*i:])
-		if i%4 == 3 && word&^uint64(topWord) != 0 {
-			return false
-		}
-		at := 254*(i/4) + 64*(i%4)
-		out[at/64] |= word << (at % 64)
-		if at%64 != 0 {
-			out[at/64+1] |= word >> (64 - at%64)
-		}
-	}
-	for i := range 15 {
-		binary.LittleEndian.PutUint64(dst[8*i:], out[i])
-	}
-	var last [8]byte
-	binary.LittleEndian.PutUint64(last[:], out[15])
-	copy(dst[120:], last[:7])
-	return true
-}
+// What undoes the padding of a stream, for tests: nothing else asks for it.
 
 // Reader returns the payload of padded bytes. It does not know the payload's length: zeros that
 // were added at the end stay.
 type Reader struct {
 	r     io.Reader
 	quads uint64 // quads read so far
-	in    [bufferQuads * quadPadded]byte
-	out   [bufferQuads * quadPayload]byte
+	in    [bufferQuads * QuadPadded]byte
+	out   [bufferQuads * QuadPayload]byte
 	left  []byte // rest of out that is not yet returned
 	err   error
 }
@@ -64,19 +40,19 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 func (r *Reader) fill() {
 	n, err := io.ReadFull(r.r, r.in[:])
-	if err == io.ErrUnexpectedEOF && n%quadPadded == 0 {
+	if err == io.ErrUnexpectedEOF && n%QuadPadded == 0 {
 		err = io.EOF
 	}
 	r.err = err
-	for i := range n / quadPadded {
-		if !unpadQuad((*[quadPayload]byte)(r.out[i*quadPayload:]), (*[quadPadded]byte)(r.in[i*quadPadded:])) {
+	for i := range n / QuadPadded {
+		if !UnpadQuad((*[QuadPayload]byte)(r.out[i*QuadPayload:]), (*[QuadPadded]byte)(r.in[i*QuadPadded:])) {
 			r.err = fmt.Errorf("quad %d is not in FR32 form: %w", r.quads, ErrMalformed)
-			n = i * quadPadded
+			n = i * QuadPadded
 			break
 		}
 		r.quads++
 	}
-	r.left = r.out[:n/quadPadded*quadPayload]
+	r.left = r.out[:n/QuadPadded*QuadPayload]
 }
 
 // PadRoot is the root of a piece after zeros have made it larger.
@@ -90,7 +66,7 @@ func PadRoot(root Node, from, to uint64) (Node, error) {
 		return Node{}, fmt.Errorf("piece of %d bytes in %d: %w", from, to, ErrTooManyBytes)
 	}
 	for level := Depth(from); level < Depth(to); level++ {
-		root = parent(root, zeros[level])
+		root = Parent(root, zeros[level])
 	}
 	return root, nil
 }

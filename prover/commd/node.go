@@ -14,8 +14,8 @@ func maskNodes(nodes []byte) {
 	}
 }
 
-// parent is the node over two.
-func parent(left, right Node) Node {
+// Parent is the node over two.
+func Parent(left, right Node) Node {
 	var b [2 * NodeSize]byte
 	copy(b[:], left[:])
 	copy(b[NodeSize:], right[:])
@@ -27,10 +27,13 @@ func parent(left, right Node) Node {
 // zeros are the roots of trees of zeros, by depth.
 var zeros = func() (z [MaxDepth + 1]Node) {
 	for i := 1; i < len(z); i++ {
-		z[i] = parent(z[i-1], z[i-1])
+		z[i] = Parent(z[i-1], z[i-1])
 	}
 	return z
 }()
+
+// ZeroNode is the root of a tree of zeros with that many layers above its leaves, at most MaxDepth.
+func ZeroNode(depth int) Node { return zeros[depth] }
 
 // ZeroCommitment is the root of a piece or sector of zeros.
 func ZeroCommitment(size uint64) (Node, error) {

@@ -4,7 +4,7 @@ package commd
 
 func hashPairs(dst, src []byte) {
 	for i := 0; i < len(src); i += 2 * NodeSize {
-		above := parent(Node(src[i:]), Node(src[i+NodeSize:]))
+		above := Parent(Node(src[i:]), Node(src[i+NodeSize:]))
 		copy(dst[i/2:], above[:])
 	}
 }

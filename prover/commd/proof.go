@@ -131,9 +131,9 @@ func verifyBranch(root Node, leaf uint64, branch []byte) error {
 	node := Node(branch)
 	for siblings := branch[NodeSize:]; len(siblings) > 0; siblings = siblings[NodeSize:] {
 		if leaf&1 == 0 {
-			node = parent(node, Node(siblings))
+			node = Parent(node, Node(siblings))
 		} else {
-			node = parent(Node(siblings), node)
+			node = Parent(Node(siblings), node)
 		}
 		leaf >>= 1
 	}

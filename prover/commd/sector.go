@@ -61,7 +61,7 @@ func CommD(sector uint64, pieces []Piece) (Node, error) {
 	for _, p := range placed {
 		level, node := Depth(p.Size), p.Root
 		for left[level] != nil {
-			node = parent(*left[level], node)
+			node = Parent(*left[level], node)
 			left[level] = nil
 			level++
 		}

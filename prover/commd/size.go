@@ -24,7 +24,7 @@ const (
 	MinPayload = 65
 
 	// MaxPayload is the largest payload of a piece.
-	MaxPayload = MaxSectorSize / quadPadded * quadPayload
+	MaxPayload = MaxSectorSize / QuadPadded * QuadPayload
 
 	// MaxDepth is the number of layers above the leaves of the largest sector.
 	MaxDepth = 31
@@ -50,8 +50,8 @@ var (
 // last byte, are zero.
 type Node [NodeSize]byte
 
-// valid reports whether the top bits are zero, as they are in every node.
-func (n Node) valid() bool { return n[NodeSize-1]&^topMask == 0 }
+// Valid reports whether the top bits are zero, as they are in every node.
+func (n Node) Valid() bool { return n[NodeSize-1]&^topMask == 0 }
 
 // CheckPieceSize returns ErrSize when a piece cannot have that size.
 func CheckPieceSize(size uint64) error { return checkSize("piece", size, MinPieceSize) }
@@ -73,12 +73,12 @@ func PieceSize(payload uint64) (uint64, error) {
 		return 0, fmt.Errorf("payload of %d bytes, want %d to %d: %w",
 			payload, MinPayload, uint64(MaxPayload), ErrPayload)
 	}
-	quads := (payload + quadPayload - 1) / quadPayload
-	return 1 << bits.Len64(quads*quadPadded-1), nil
+	quads := (payload + QuadPayload - 1) / QuadPayload
+	return 1 << bits.Len64(quads*QuadPadded-1), nil
 }
 
 // PayloadRoom is the number of bytes of payload that fit into a padded size.
-func PayloadRoom(size uint64) uint64 { return size / quadPadded * quadPayload }
+func PayloadRoom(size uint64) uint64 { return size / QuadPadded * QuadPayload }
 
 // Depth is the number of layers above the leaves of a piece or sector; size is a power of two.
 func Depth(size uint64) int { return bits.TrailingZeros64(size / NodeSize) }

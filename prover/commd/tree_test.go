@@ -53,7 +53,7 @@ func layersOf(b []byte) [][]Node {
 	for last := leaves; len(last) > 1; last = layers[len(layers)-1] {
 		var above []Node
 		for i := 0; i < len(last); i += 2 {
-			above = append(above, parent(last[i], last[i+1]))
+			above = append(above, Parent(last[i], last[i+1]))
 		}
 		layers = append(layers, above)
 	}
