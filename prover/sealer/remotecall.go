@@ -3,7 +3,6 @@ package sealer
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/callback"
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover/sealer/remoteapi"
 )
@@ -231,37 +231,25 @@ func (r *RemoteSealer) listen(sector events.SectorRef) (news <-chan struct{}, fo
 	}
 }
 
-// maxCallback limits a call-back, in bytes; it has about 100.
-const maxCallback = 4 << 10
+// maxCallbacks limits the call-backs of a second: many more than steps end.
+const maxCallbacks = 1000
 
 // Callbacks serves the call-backs of the prover. A call-back only causes another question to the
 // prover.
 func (r *RemoteSealer) Callbacks() http.Handler {
-	want := []byte("Bearer " + r.cfg.CallbackToken)
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if r.cfg.CallbackToken == "" || subtle.ConstantTimeCompare([]byte(req.Header.Get("Authorization")), want) != 1 {
-			http.Error(w, "wrong token", http.StatusUnauthorized)
-			return
-		}
-		if req.Method != http.MethodPost {
-			http.Error(w, "call-backs are posted", http.StatusMethodNotAllowed)
-			return
-		}
-		var c remoteapi.Callback
-		err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxCallback)).Decode(&c)
-		provider, addressErr := events.ParseAddress(c.Provider)
-		if err := errors.Join(err, addressErr); err != nil {
-			http.Error(w, "malformed call-back", http.StatusBadRequest)
-			return
+	return callback.New(r.cfg.CallbackToken, maxCallbacks, func(c remoteapi.Callback) error {
+		provider, err := events.ParseAddress(c.Provider)
+		if err != nil {
+			return err
 		}
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		for wake := range r.wakes[sectorName{provider, c.Number}] {
 			select {
 			case wake <- struct{}{}:
 			default: // It is already due to ask.
 			}
 		}
-		r.mu.Unlock()
-		w.WriteHeader(http.StatusNoContent)
+		return nil
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime/probe"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	core "github.com/hostnode/hostnode/events/downtime"
@@ -150,11 +151,11 @@ func answer(w node.Wiring, set config.NodeProbes) error {
 var errNoKey = errors.New("this process has no key")
 
 // signer signs texts with the account's key, if this process has it.
-func signer(w node.Wiring) probe.Sign {
+func signer(w node.Wiring) keys.Sign {
 	if w.Key == nil {
 		return func(context.Context, []byte) ([]byte, error) { return nil, errNoKey }
 	}
-	return probe.SignWith(w.Key)
+	return keys.SignWith(w.Key)
 }
 
 // pause pauses selling while this host's own address is suspended, and goes on when it is reinstated. What an operator

@@ -18,7 +18,7 @@ import (
 
 	nodes "github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime/probe"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
 	core "github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -83,7 +83,7 @@ func TestWhoRunsANodeIsToldWithASignature(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	h := &webhooks{
-		account: account, chainID: 7, urls: map[events.Node]string{"north": server.URL}, sign: probe.SignWith(key),
+		account: account, chainID: 7, urls: map[events.Node]string{"north": server.URL}, sign: keys.SignWith(key),
 		log: logrus.NewEntry(log), senders: map[events.Node]*alerts.Sender{},
 	}
 	at := time.Date(2026, 3, 3, 5, 0, 0, 0, time.UTC)

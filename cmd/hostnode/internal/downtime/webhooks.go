@@ -12,7 +12,7 @@ import (
 	nodes "github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime/probe"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 )
@@ -22,7 +22,7 @@ type webhooks struct {
 	account events.Address
 	chainID uint64
 	urls    map[events.Node]string
-	sign    probe.Sign
+	sign    keys.Sign
 	log     *logrus.Entry
 
 	mu      sync.Mutex

@@ -19,7 +19,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"crypto/ecdsa"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -35,14 +34,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/crypto"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"github.com/hostnode/hostnode/actors/downtime"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
 )
@@ -67,8 +65,6 @@ const (
 	requestTime = 5 * time.Second
 	// maxConnections is how many are served at once. Each ends with its answer.
 	maxConnections = 64
-	// lowestV is what personal_sign adds to the last byte of a signature, which is 0 or 1.
-	lowestV = 27
 )
 
 // Target is a node that is asked.
@@ -218,14 +214,12 @@ func (p *Prober) ask(ctx context.Context, t Target) (none downtime.Answer, err e
 // so only the time is taken from the body.
 func (p *Prober) proves(body []byte, account events.Address, nonce string) bool {
 	var s Statement
-	if json.Unmarshal(body, &s) != nil || len(s.Signature) != crypto.SignatureLength ||
-		s.Time.Sub(p.cfg.Now()).Abs() > maxSkew {
+	if json.Unmarshal(body, &s) != nil || s.Time.Sub(p.cfg.Now()).Abs() > maxSkew {
 		return false
 	}
 	s.ChainID, s.Account, s.Nonce = p.cfg.ChainID, account.String(), nonce
-	s.Signature[crypto.RecoveryIDOffset] -= lowestV
-	key, err := crypto.SigToPub(accounts.TextHash(s.Text()), s.Signature)
-	return err == nil && events.Address(crypto.PubkeyToAddress(*key)) == account
+	signer, err := keys.SignerOf(s.Text(), s.Signature)
+	return err == nil && signer == account
 }
 
 // cutOff is what a computer without a network says; of one target, it may be the target's network.
@@ -270,30 +264,14 @@ func (s Statement) Text() []byte {
 		s.ChainID, s.Account, s.Nonce, s.Time.UTC().Format(time.RFC3339))
 }
 
-// Sign signs a text as personal_sign does. Who asks waits for seconds only, so it asks no person. An error comes
-// without a signature. It is safe for concurrent use.
-type Sign func(ctx context.Context, text []byte) ([]byte, error)
-
-// SignWith signs with a key of this process. There is no Sign for an outside signer: chain/signer asks for signatures
-// of transactions only.
-func SignWith(key *ecdsa.PrivateKey) Sign {
-	return func(_ context.Context, text []byte) ([]byte, error) {
-		signature, err := crypto.Sign(accounts.TextHash(text), key)
-		if err == nil {
-			signature[crypto.RecoveryIDOffset] += lowestV
-		}
-		return signature, err
-	}
-}
-
 var nonceForm = regexp.MustCompile(`^[0-9a-f]{16,64}$`)
 
 // NewResponder answers GET /v1/probe?nonce=... with a Statement of the account. The nonce has 16 to 64 hex digits in
 // small letters; without one the status is 400. perSecond, at least 1, is how many are answered in a second, from
 // wherever they come; the others get status 429, which shows that this
-// host is there, and nothing more. When sign fails there is no signature:
-// the host is online, and unproven.
-func NewResponder(chainID uint64, account events.Address, perSecond int, sign Sign) http.Handler {
+// host is there, and nothing more. Who asks waits for seconds only, so sign asks no person. When it fails there is no
+// signature: the host is online, and unproven.
+func NewResponder(chainID uint64, account events.Address, perSecond int, sign keys.Sign) http.Handler {
 	limit, mux := rate.NewLimiter(rate.Limit(perSecond), perSecond), http.NewServeMux()
 	mux.HandleFunc("GET /v1/probe", func(w http.ResponseWriter, r *http.Request) {
 		nonce, now := r.URL.Query().Get("nonce"), time.Now().UTC().Truncate(time.Second)

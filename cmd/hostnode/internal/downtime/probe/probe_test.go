@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hostnode/hostnode/actors/downtime"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -53,7 +54,7 @@ func TestATargetIsJudgedByItsAnswer(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) {
 			s := Statement{chain, account.String(), r.URL.Query().Get("nonce"), time.Now().UTC(), nil}
 			change(&s)
-			s.Signature, _ = SignWith(key)(r.Context(), s.Text())
+			s.Signature, _ = keys.SignWith(key)(r.Context(), s.Text())
 			_ = json.NewEncoder(w).Encode(s)
 		}
 	}
@@ -64,12 +65,12 @@ func TestATargetIsJudgedByItsAnswer(t *testing.T) {
 		account events.Address
 		want    downtime.Answer
 	}{
-		{"it signs", answers(NewResponder(chain, account, 10, SignWith(key))), account, proven},
-		{"its account is not known", answers(NewResponder(chain, account, 10, SignWith(key))), events.Address{}, unproven},
+		{"it signs", answers(NewResponder(chain, account, 10, keys.SignWith(key))), account, proven},
+		{"its account is not known", answers(NewResponder(chain, account, 10, keys.SignWith(key))), events.Address{}, unproven},
 		{"it cannot sign", answers(NewResponder(chain, account, 10, failing)), account, unproven},
-		{"another account signs", answers(NewResponder(chain, account, 10, SignWith(otherKey))), account, unproven},
-		{"it is of another account", answers(NewResponder(chain, account, 10, SignWith(key))), events.Address{1}, unproven},
-		{"it is of another chain", answers(NewResponder(chain+1, account, 10, SignWith(key))), account, unproven},
+		{"another account signs", answers(NewResponder(chain, account, 10, keys.SignWith(otherKey))), account, unproven},
+		{"it is of another account", answers(NewResponder(chain, account, 10, keys.SignWith(key))), events.Address{1}, unproven},
+		{"it is of another chain", answers(NewResponder(chain+1, account, 10, keys.SignWith(key))), account, unproven},
 		{"nothing is wrong", says(func(*Statement) {}), account, proven},
 		{"another nonce", says(func(s *Statement) { s.Nonce = strings.Repeat("0", 52) }), account, unproven},
 		{"too old", says(func(s *Statement) { s.Time = s.Time.Add(-time.Hour) }), account, unproven},
@@ -92,7 +93,7 @@ func TestATargetIsJudgedByItsAnswer(t *testing.T) {
 
 func TestAnAnswerCannotBeUsedAgain(t *testing.T) {
 	key, account := newKey(t)
-	responder := NewResponder(chain, account, 10, SignWith(key))
+	responder := NewResponder(chain, account, 10, keys.SignWith(key))
 	var kept *httptest.ResponseRecorder
 	p := newProber(t, Config{Targets: []Target{{north, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if kept == nil {
@@ -171,7 +172,7 @@ func TestAnAnswerThatDoesNotEndInTimeIsNone(t *testing.T) {
 
 func TestARedirectIsFollowedOnItsOwnHostOnly(t *testing.T) {
 	key, account := newKey(t)
-	responder := NewResponder(chain, account, 10, SignWith(key))
+	responder := NewResponder(chain, account, 10, keys.SignWith(key))
 	var asked, around atomic.Int64
 	there := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
@@ -206,7 +207,7 @@ func TestAPrivateAddressIsNotConnectedTo(t *testing.T) {
 	var asked atomic.Int64
 	there := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		NewResponder(chain, account, 10, SignWith(key)).ServeHTTP(w, r)
+		NewResponder(chain, account, 10, keys.SignWith(key)).ServeHTTP(w, r)
 	})
 	port := netip.MustParseAddrPort(strings.Split(there, "/")[2]).Port()
 	name := fmt.Sprintf("http://localhost:%d/v1/probe", port)
@@ -227,7 +228,7 @@ func TestANameThatChangesItsAddressIsNotConnectedTo(t *testing.T) {
 	var asked atomic.Int64
 	inside := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		NewResponder(chain, account, 10, SignWith(key)).ServeHTTP(w, r)
+		NewResponder(chain, account, 10, keys.SignWith(key)).ServeHTTP(w, r)
 	})
 	outside := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://node.example:81/v1/probe?"+r.URL.RawQuery, http.StatusFound)
@@ -303,7 +304,7 @@ func TestAFaultHereIsNobodysFault(t *testing.T) {
 
 func TestOfUnreachableTargetsOnlyAllAreAFaultHere(t *testing.T) {
 	key, account := newKey(t)
-	there := serve(t, NewResponder(chain, account, 10, SignWith(key)).ServeHTTP)
+	there := serve(t, NewResponder(chain, account, 10, keys.SignWith(key)).ServeHTTP)
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	south := events.Node("south")
@@ -467,7 +468,7 @@ func TestTheTextThatIsSigned(t *testing.T) {
 			t.Errorf("the package's comment has no line %q", line)
 		}
 	}
-	signature, err := SignWith(key)(t.Context(), s.Text())
+	signature, err := keys.SignWith(key)(t.Context(), s.Text())
 	if err != nil || len(signature) != 65 || signature[64] != 27 && signature[64] != 28 {
 		t.Fatalf("%x, %v, want a signature like that of personal_sign", signature, err)
 	}
@@ -481,7 +482,7 @@ func TestTheTextThatIsSigned(t *testing.T) {
 
 func TestAResponderAnswersOneQuestionOnly(t *testing.T) {
 	key, account := newKey(t)
-	h := NewResponder(chain, account, 1, SignWith(key))
+	h := NewResponder(chain, account, 1, keys.SignWith(key))
 	status := func(method, path string) int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
@@ -523,7 +524,7 @@ func TestAServerEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l, NewResponder(chain, account, 10, SignWith(key))) }()
+	go func() { served <- Serve(ctx, l, NewResponder(chain, account, 10, keys.SignWith(key))) }()
 	p := newProber(t, Config{Targets: []Target{{north, fmt.Sprintf("http://%s/v1/probe", l.Addr()), account}}})
 	if got := probe(t, p); got[north] != proven {
 		t.Errorf("%+v, want %+v", got[north], proven)
@@ -558,7 +559,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Fatal(err)
 	}
 	good := Statement{chain, account.String(), nonce, now, nil}
-	signature, err := SignWith(key)(f.Context(), good.Text())
+	signature, err := keys.SignWith(key)(f.Context(), good.Text())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -608,7 +609,7 @@ func newKey(t *testing.T) (*ecdsa.PrivateKey, events.Address) {
 func signed(t *testing.T, key *ecdsa.PrivateKey, s Statement) []byte {
 	t.Helper()
 	var err error
-	if s.Signature, err = SignWith(key)(t.Context(), s.Text()); err != nil {
+	if s.Signature, err = keys.SignWith(key)(t.Context(), s.Text()); err != nil {
 		t.Fatal(err)
 	}
 	body, err := json.Marshal(s)
