@@ -114,7 +114,9 @@ var (
 	linkText   = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 )
 
-func (l ContentLink) String() string { return "b" + linkText.EncodeToString(append(linkPrefix[:], l[:]...)) }
+func (l ContentLink) String() string {
+	return "b" + linkText.EncodeToString(append(linkPrefix[:], l[:]...))
+}
 
 // MarshalText and UnmarshalText are by its text.
 func (l ContentLink) MarshalText() ([]byte, error) { return []byte(l.String()), nil }

@@ -16,6 +16,8 @@ import (
 // ErrReport: a report cannot be about this aggregate.
 var ErrReport = errors.New("no report about this aggregate")
 
+type result = shell.Result[deal.State, deal.Event]
+
 // dealing is a deal about an aggregate that is not over in the ledger of pieces.
 type dealing struct {
 	*shell.Journal[deal.State, deal.Command, deal.Event]
@@ -44,32 +46,30 @@ func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.Stat
 		machine.Restore = from(has)
 	}
 	d := &dealing{Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine)}
-	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) { r.onDeal(a, aggregate, d) }
+	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) {
+		if r.onDeal(a, aggregate, d); len(fresh) == 0 { // It is loaded.
+			r.look(a, aggregate)
+		}
+	}
 	r.deals[aggregate] = d
 	d.Load(a)
 }
 
-// onDeal does what follows from what became of a deal.
+// onDeal has what became of a deal recorded of the pieces of its aggregate.
 func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
-	switch {
-	case !d.Durable.Final():
-		if d.Durable.Inserted.IsZero() {
-			r.look(a, aggregate)
-		}
-		if d.Stored == 0 || d.tries == 0 && d.silent.IsZero() {
-			r.look(a, aggregate)
-		}
-	case !d.settled:
-		d.settled = true
-		for _, cmd := range r.outcome(aggregate, d.Durable) {
-			r.decide(a, cmd, causeBroker, func(err error) {
-				if err != nil {
-					d.settled = false
-				} else if f := r.cargo.Durable.Aggregate(aggregate); f != nil && !f.Live() {
-					delete(r.deals, aggregate)
-				}
-			})
-		}
+	if !d.Durable.Final() || d.settled {
+		return
+	}
+	d.settled = true
+	for _, cmd := range r.outcome(aggregate, d.Durable) {
+		r.decide(a, cmd, causeBroker, func(err error) {
+			if err != nil { // Another process wrote to the ledger: all parts are said again.
+				d.settled = false
+				r.poll(a, aggregate, r.Backoff("deal/"+aggregate, 1))
+			} else if f := r.cargo.Durable.Aggregate(aggregate); !f.Live() {
+				delete(r.deals, aggregate)
+			}
+		})
 	}
 }
 
@@ -110,10 +110,11 @@ func (r *Room) among(aggregate string, cids []string) (all []uint64, foreign str
 // look asks the broker about a deal that is not final, and offers the aggregate if it was not offered.
 func (r *Room) look(a *shell.Turn, aggregate string) {
 	d := r.deals[aggregate]
-	if d == nil || !d.Loaded || d.Durable.Final() {
-		if d != nil && d.Loaded {
-			r.onDeal(a, aggregate, d)
-		}
+	switch {
+	case d == nil || !d.Loaded:
+		return
+	case d.Durable.Final():
+		r.onDeal(a, aggregate, d)
 		return
 	}
 	f := r.cargo.Durable.Aggregate(aggregate)
@@ -143,23 +144,9 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	if d == nil {
 		return
 	}
-	now := r.Clock.Now()
 	switch {
 	case m.withdrawn:
-		by, answer := *d.by, d.answer
-		d.by, d.answer = nil, nil
-		if err != nil {
-			answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", m.aggregate, err))
-			break
-		}
-		for _, cmd := range deal.Reports(now, by.DealReport, by.By) {
-			d.Submit(a, cmd, causeOperator, func(res shell.Result[deal.State, deal.Event]) {
-				if res.Err != nil || res.State.Final() {
-					answer(Answer{Deal: &res.State}, res.Err)
-				}
-			})
-		}
-		return
+		r.onWithdrawn(a, d, err)
 	case errors.Is(err, events.ErrBrokerLies):
 		r.doubt(a, d, m.aggregate, err.Error(), "it is no answer about this offer")
 	case err != nil:
@@ -167,11 +154,47 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	default:
 		d.silent, d.tries, d.told = time.Time{}, 0, false
 		r.onReport(a, d, m)
-		r.poll(a, m.aggregate, r.Poll)
+	}
+	if d.by != nil {
+		r.look(a, m.aggregate)
 		return
 	}
-	d.tries++
-	r.poll(a, m.aggregate, max(r.Poll, r.Backoff("deal/"+m.aggregate, d.tries)))
+	if pause := r.Poll; err == nil {
+		r.poll(a, m.aggregate, pause)
+	} else {
+		d.tries++
+		r.poll(a, m.aggregate, max(pause, r.Backoff("deal/"+m.aggregate, d.tries)))
+	}
+}
+
+// onWithdrawn records what a person reported, once the broker knows that it has the aggregate no more.
+func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
+	by, answer := *d.by, d.answer
+	if d.by, d.answer = nil, nil; err != nil {
+		answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", by.Aggregate, err))
+		return
+	}
+	if d.Durable.Status == "" {
+		d.Submit(a, r.offer(by.Aggregate), causeBroker, r.recorded)
+	}
+	var last result
+	all := deal.Reports(r.Clock.Now(), by.DealReport, by.By)
+	left := len(all)
+	for _, cmd := range all {
+		d.Submit(a, cmd, causeOperator, func(res result) {
+			if last.Err == nil {
+				last = res
+			}
+			if left--; left == 0 {
+				answer(Answer{Deal: &res.State}, last.Err)
+			}
+		})
+	}
+}
+
+// offer is what is recorded of an offer that the broker has.
+func (r *Room) offer(aggregate string) deal.Offer {
+	return deal.Offer{At: r.Clock.Now(), Broker: r.BrokerName, Size: r.cargo.Durable.Aggregate(aggregate).Class}
 }
 
 // poll has the broker asked again after a pause.
@@ -184,9 +207,7 @@ func (r *Room) poll(a *shell.Turn, aggregate string, after time.Duration) {
 func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 	now, said := r.Clock.Now(), m.report
 	if d.Durable.Status == "" {
-		d.Submit(a, deal.Offer{
-			At: now, Broker: r.BrokerName, Size: r.cargo.Durable.Aggregate(m.aggregate).Class,
-		}, causeBroker, r.recorded)
+		d.Submit(a, r.offer(m.aggregate), causeBroker, r.recorded)
 	}
 	_, foreign := r.among(m.aggregate, said.Bad)
 	switch {
@@ -197,7 +218,7 @@ func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 	default:
 		doubts := d.Durable.Doubts
 		for _, cmd := range deal.Reports(now, said, "") {
-			d.Submit(a, cmd, causeBroker, func(res shell.Result[deal.State, deal.Event]) {
+			d.Submit(a, cmd, causeBroker, func(res result) {
 				if r.recorded(res); res.State.Doubts > doubts {
 					r.tellDoubt(m.aggregate, res.State)
 				}
@@ -207,7 +228,7 @@ func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 }
 
 // recorded notes that a report could not be recorded: the broker is asked again.
-func (r *Room) recorded(res shell.Result[deal.State, deal.Event]) {
+func (r *Room) recorded(res result) {
 	if res.Err != nil {
 		r.Log.Warnf("a deal is not recorded yet: %v", res.Err)
 	}
@@ -216,7 +237,7 @@ func (r *Room) recorded(res shell.Result[deal.State, deal.Event]) {
 // doubt records that a broker said what cannot be.
 func (r *Room) doubt(a *shell.Turn, d *dealing, aggregate, said, reason string) {
 	d.Submit(a, deal.Doubt{At: r.Clock.Now(), Said: said, Reason: reason}, causeBroker,
-		func(res shell.Result[deal.State, deal.Event]) {
+		func(res result) {
 			if r.recorded(res); len(res.Events) > 0 {
 				r.tellDoubt(aggregate, res.State)
 			}
@@ -265,10 +286,10 @@ func (r *Room) report(a *shell.Turn, m Report, answer shell.Answer) {
 		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, f.State))
 	case foreign != "":
 		answer(nil, fmt.Errorf("%w: it has no piece %.100q", ErrReport, foreign))
-	case d.by != nil || r.effects.Of("deal/"+m.Aggregate) != nil:
-		answer(nil, fmt.Errorf("%w: the broker is being asked about it; ask again", shell.ErrPartDown))
+	case d.by != nil:
+		answer(nil, fmt.Errorf("%w: it is being withdrawn already", ErrReport))
 	default:
 		d.by, d.answer = &m, answer
-		r.look(a, m.Aggregate)
+		r.look(a, m.Aggregate) // If the broker is being asked, this is done next.
 	}
 }

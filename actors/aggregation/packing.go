@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
@@ -88,20 +89,19 @@ func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 			return m, fmt.Errorf("make an aggregate of %d pieces: %w", len(pieces), err)
 		}
 		m.aggregate = commd.CID(aggregate.Root())
-		proofs := aggregate.Bytes()
-		calc := commd.NewCalc()
-		_, err = calc.Write(proofs)
-		if err == nil {
-			var of commd.Commitment
-			of, err = calc.Commitment()
-			m.proofs = events.SectorPiece{
-				CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
-			}
+		// The file with the proofs is a piece, too: so it has a name, a place in the ledger, and a check.
+		proofs, calc := bytes.Buffer{}, commd.NewCalc()
+		if _, err := aggregate.WriteTo(io.MultiWriter(&proofs, calc)); err != nil {
+			return m, fmt.Errorf("write the proofs of %s: %w", m.aggregate, err)
 		}
-		if err == nil {
-			err = r.Copies.Keep(ctx, m.proofs, bytes.NewReader(proofs))
+		of, err := calc.Commitment()
+		if err != nil {
+			return m, fmt.Errorf("name the proofs of %s: %w", m.aggregate, err)
 		}
-		return m, err
+		m.proofs = events.SectorPiece{
+			CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
+		}
+		return m, r.Copies.Keep(ctx, m.proofs, &proofs)
 	})
 }
 

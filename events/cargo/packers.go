@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
 )
 
 // Packing says how pieces are packed.
@@ -45,14 +46,11 @@ func (p Packing) Check() error {
 	switch {
 	case !known:
 		return fmt.Errorf("%w: packer %q; there are ferry and greedy", ErrPacking, p.Packer)
-	case !powerOfTwo(p.Size) || !powerOfTwo(p.Smallest):
-		return fmt.Errorf("%w: a size of %d with classes from %d; both must be powers of two", ErrPacking, p.Size,
-			p.Smallest)
-	case p.Size > commd.MaxSectorSize || p.Smallest < minClass || p.Smallest > p.Size:
-		return fmt.Errorf("%w: a size of %d with classes from %d; want %d to %d, and the size not the smaller one",
-			ErrPacking, p.Size, p.Smallest, minClass, uint64(commd.MaxSectorSize))
-	case p.MinFill == 0 || p.MinFill > Room(p.Size):
-		return fmt.Errorf("%w: at least %d bytes in %d; want 1 to %d", ErrPacking, p.MinFill, p.Size, Room(p.Size))
+	case segment.CheckSize(p.Size) != nil || segment.CheckSize(p.Smallest) != nil || p.Smallest > p.Size:
+		return fmt.Errorf("%w: a size of %d with classes from %d; want powers of two from %d to %d, and the size not "+
+			"the smaller one", ErrPacking, p.Size, p.Smallest, segment.MinSize, uint64(commd.MaxSectorSize))
+	case p.MinFill == 0 || p.MinFill > segment.Room(p.Size):
+		return fmt.Errorf("%w: at least %d bytes in %d; want 1 to %d", ErrPacking, p.MinFill, p.Size, segment.Room(p.Size))
 	case ferries && p.MinFill > p.Size/2:
 		return fmt.Errorf("%w: at least %d bytes in %d; ferries that are merged may have no more than half", ErrPacking,
 			p.MinFill, p.Size)
@@ -62,28 +60,17 @@ func (p Packing) Check() error {
 	return nil
 }
 
-// minClass is the smallest class: two pieces and four entries of the index fit.
-const minClass = 512
-
 func powerOfTwo(n uint64) bool { return bits.OnesCount64(n) == 1 }
-
-// Entries is how many pieces an aggregate of a size can list (go-data-segment, MaxIndexEntriesInDeal).
-func Entries(size uint64) uint64 {
-	return max(4, size/2048/64) // A power of two.
-}
-
-// Room is how many bytes of pieces an aggregate of a size has room for: its index is at its end.
-func Room(size uint64) uint64 { return size - 64*Entries(size) }
 
 // Fits reports whether so many pieces of so many bytes fit into a class. The largest first, they do if their sum does.
 func Fits(class, sum uint64, pieces int) bool {
-	return powerOfTwo(class) && class >= minClass && class <= commd.MaxSectorSize && sum <= Room(class) &&
-		uint64(pieces) <= Entries(class) //nolint:gosec // Not negative.
+	return segment.CheckSize(class) == nil && sum <= segment.Room(class) &&
+		uint64(pieces) <= segment.Entries(class) //nolint:gosec // Not negative.
 }
 
 // classOf is the smallest class, up to the largest one, into which pieces fit; 0: none.
 func classOf(sum uint64, pieces int, largest uint64) uint64 {
-	for class := uint64(minClass); class <= largest; class *= 2 {
+	for class := uint64(segment.MinSize); class <= largest; class *= 2 {
 		if Fits(class, sum, pieces) {
 			return class
 		}
@@ -126,7 +113,7 @@ func (p Packing) tooOld(s State, now time.Time) []Command {
 // whole makes an aggregate of what fits of some pieces, if that is enough: by its bytes, or because its index is full.
 func (p Packing) whole(s State, candidates []uint64, now time.Time) []Command {
 	chosen := s.fill(candidates, p.Size)
-	if s.bytes(chosen) < p.MinFill && uint64(len(chosen)) < Entries(p.Size) {
+	if s.bytes(chosen) < p.MinFill && uint64(len(chosen)) < segment.Entries(p.Size) {
 		return nil
 	}
 	return s.carry(chosen, p.Size, now, true, false)
@@ -135,7 +122,7 @@ func (p Packing) whole(s State, candidates []uint64, now time.Time) []Command {
 // fill chooses pieces for a class: the first, so that nothing waits for ever, and then the largest, of one size in the
 // order given.
 func (s State) fill(pieces []uint64, class uint64) (chosen []uint64) {
-	room, entries := Room(class), int(Entries(class)) //nolint:gosec // At most 2^19.
+	room, entries := segment.Room(class), int(segment.Entries(class)) //nolint:gosec // At most 2^19.
 	sorted := slices.Clone(pieces)
 	if len(sorted) > 0 {
 		slices.SortStableFunc(sorted[1:], func(a, b uint64) int { return cmp.Compare(s.size(b), s.size(a)) })
@@ -190,11 +177,11 @@ const maxOrders = 16
 
 // greedy makes an aggregate as soon as there is enough for one.
 func greedy(s State, p Packing, now time.Time) []Command {
-	if s.LooseBytes < p.MinFill && uint64(s.Loose) < Entries(p.Size) { //nolint:gosec // Not negative.
+	if s.LooseBytes < p.MinFill && uint64(s.Loose) < segment.Entries(p.Size) { //nolint:gosec // Not negative.
 		return nil
 	}
 	// Twice of what fits, so that the largest can be chosen; what comes first is not left behind for long.
-	return p.whole(s, s.next(2*p.Size, 2*int(Entries(p.Size))), now) //nolint:gosec // At most 2^20.
+	return p.whole(s, s.next(2*p.Size, 2*int(segment.Entries(p.Size))), now) //nolint:gosec // At most 2^20.
 }
 
 // ferry is the document's packer: batches of loose pieces are loaded on ferries, which are merged by their classes.
@@ -218,7 +205,7 @@ func ferry(s State, p Packing, now time.Time) []Command {
 	sum := s.bytes(batch)
 	for class := p.Size; class >= p.Smallest; class /= 2 {
 		// Down to the class that is filled; what does not fit stays in the queue.
-		if chosen := s.fill(batch, class); sum >= Room(class) || uint64(len(chosen)) == Entries(class) {
+		if chosen := s.fill(batch, class); sum >= segment.Room(class) || uint64(len(chosen)) == segment.Entries(class) {
 			chosen = s.Place(chosen)
 			return s.carry(chosen, max(p.Smallest, classOf(s.bytes(chosen), len(chosen), p.Size)), now, false, false)
 		}

@@ -40,7 +40,9 @@ type State struct {
 }
 
 // Final reports whether nothing changes any more.
-func (s State) Final() bool { return s.Status == events.DealApproved || s.Status == events.DealRejected }
+func (s State) Final() bool {
+	return s.Status == events.DealApproved || s.Status == events.DealRejected
+}
 
 // MaxBad is how many bad pieces an event names at most, so that it has at most 256 KiB.
 const MaxBad = 3000

@@ -145,7 +145,7 @@ func place(size uint64, pieces []Piece) (layout, error) {
 		err := p.check()
 		if _, twice := seen[p.Root]; twice {
 			err = cmp.Or(err, ErrSamePiece)
-		} else if i > 0 && compare(pieces[i-1], p) > 0 {
+		} else if i > 0 && pieces[i-1].Size < p.Size {
 			err = cmp.Or(err, ErrOrder)
 		}
 		if err != nil {
