@@ -1,0 +1,234 @@
+package aggregation_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hostnode/hostnode/actors/aggregation"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
+)
+
+func TestCARsBecomeApprovedAggregates(t *testing.T) {
+	inTime(t, func(h *host) {
+		for n := range 8 {
+			if _, err := h.request(h.add(n, 1<<16)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.pass(10 * time.Minute)
+		if got := h.statuses(); !strings.Contains(got, "approved:8") {
+			t.Errorf("they are %s", got)
+		}
+		if n := len(h.world.files); n != 2 { // Two aggregates of four pieces have their proofs.
+			t.Errorf("%d files are left: %v", n, h.world.files)
+		}
+		s, err := h.request(h.add(0, 1<<16))
+		if err != nil || s.Status != content.Accepted {
+			t.Errorf("the same request again: %+v, %v", s, err)
+		}
+		if len(h.told) > 0 {
+			t.Errorf("told %v", h.told)
+		}
+	})
+}
+
+// Wherever the host ends, each good piece is stored in the end, each bad one is refused, and nothing is left on the disk
+// but the proofs of what is approved.
+func TestACrashAnywhereLosesNothing(t *testing.T) {
+	const cars = 9
+	for _, names := range []bool{true, false} {
+		for at := 1; at < 120; at += 1 + at/30 {
+			t.Run(fmt.Sprintf("names %v, point %d", names, at), func(t *testing.T) {
+				inTime(t, func(h *host) {
+					h.world.names = names
+					h.world.crashAfter(at)
+					for n := range cars {
+						link := h.add(n, 1<<16)
+						if n == 3 {
+							h.world.bad[h.car(link).found.Piece.CID] = true
+						}
+						_, _ = h.request(link)
+						h.goOn()
+						_, _ = h.request(link)
+						if n == 4 {
+							h.pass(3 * time.Minute)
+						}
+					}
+					h.pass(2 * time.Hour)
+					s := h.cargo()
+					for n := 20; s.Groups["a"].Queued+s.Groups["a"].Aggregated > 0; n++ { // What is left waits for more.
+						_, _ = h.request(h.add(n, 1<<16))
+						h.pass(30 * time.Minute)
+						if s = h.cargo(); n > 40 {
+							t.Fatalf("they are never stored: %s", h.statuses())
+						}
+					}
+					if got := h.statuses(); !strings.Contains(got, "refused:1]") {
+						t.Errorf("they are %s", got)
+					}
+					stored := 0
+					for _, f := range s.Ferries() {
+						if f.State == cargo.Stored {
+							stored++
+						}
+					}
+					if len(h.world.files) != stored {
+						t.Errorf("%d aggregates, and on the disk %v", stored, h.world.files)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestBadContentIsRefusedAndStaysSo(t *testing.T) {
+	inTime(t, func(h *host) {
+		link := h.add(1, 1<<16)
+		h.world.change(link, func(c *car) {
+			c.refused = &events.ContentRefusal{Code: "block-digest", Detail: "block 3"}
+		})
+		_, _ = h.request(link)
+		h.pass(time.Minute)
+		s, err := h.request(link)
+		if err != nil || s.Status != content.Refused || s.Code != "block-digest" || h.car(link).reads != 1 {
+			t.Errorf("%+v, %v after %d reads", s, err, h.car(link).reads)
+		}
+		h.world.change(link, func(c *car) { c.refused = nil })
+		if _, err := h.order(aggregation.Order{Retry: &aggregation.Retry{Link: link, By: "anna"}}); err != nil {
+			t.Fatal(err)
+		}
+		h.pass(time.Minute)
+		if s, _ = h.request(link); s.Status != content.Accepted {
+			t.Errorf("read again it is %+v", s)
+		}
+	})
+}
+
+func TestASourceThatIsAwayIsWaitedFor(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.away = true
+		link := h.add(1, 1<<16)
+		_, _ = h.request(link)
+		h.pass(2 * time.Hour)
+		if s, _ := h.request(link); s.Status != content.Requested {
+			t.Errorf("it is %+v", s)
+		}
+		h.world.away = false
+		h.pass(2 * time.Minute)
+		if s, _ := h.request(link); s.Status != content.Accepted {
+			t.Errorf("it is %+v", s)
+		}
+	})
+}
+
+func TestWhatABrokerCannotSayIsNotBelieved(t *testing.T) {
+	other := "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq"
+	for what, lie := range map[string]func(string) (events.DealReport, error){
+		"another aggregate": func(string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: other, Status: events.DealApproved}, nil
+		},
+		"unknown pieces": func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: events.DealRejected, Bad: []string{other}}, nil
+		},
+		"no status": func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: "LOST"}, nil
+		},
+		"it lies": func(string) (events.DealReport, error) { return events.DealReport{}, events.ErrBrokerLies },
+	} {
+		t.Run(what, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.world.lie = lie
+				for n := range 4 {
+					_, _ = h.request(h.add(n, 1<<16))
+				}
+				h.pass(time.Hour)
+				if got := h.statuses(); !strings.Contains(got, "aggregated:4") {
+					t.Errorf("they are %s", got)
+				}
+				if len(h.told) != 1 {
+					t.Errorf("told %v", h.told)
+				}
+				h.world.lie = nil
+				h.pass(10 * time.Minute)
+				if got := h.statuses(); !strings.Contains(got, "approved:4") {
+					t.Errorf("they are %s", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAPersonReportsAFailedAggregate(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.lie = func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
+		}
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(2 * time.Minute)
+		s := h.cargo()
+		first := s.Ferries()[0]
+		p, _ := s.Piece(first.Pieces[0])
+		report := aggregation.Report{By: "anna", DealReport: events.DealReport{
+			Aggregate: first.Aggregate, Status: events.DealRejected, Bad: h.world.pieces[first.Aggregate][:1], Reason: "lost",
+		}}
+		for range 2 { // Repeated it is the same.
+			if _, err := h.order(aggregation.Order{Report: &report}); err != nil {
+				t.Fatal(err)
+			}
+			h.pass(time.Minute)
+		}
+		if p, _ := h.cargo().Piece(first.Pieces[0]); p.Status != cargo.Refused {
+			t.Errorf("the bad piece is %s", p.Status)
+		}
+		if n, _ := h.cargo().Find(p.Root); h.cargo().Refusal[n] != "lost" {
+			t.Errorf("because %q", h.cargo().Refusal[n])
+		}
+		report.Aggregate = "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq"
+		if _, err := h.order(aggregation.Order{Report: &report}); !errors.Is(err, cargo.ErrUnknown) {
+			t.Errorf("of an unknown aggregate: %v", err)
+		}
+	})
+}
+
+func TestASilentBrokerIsToldOnce(t *testing.T) {
+	inTime(t, func(h *host) {
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(time.Minute)
+		h.world.away = true
+		h.pass(3 * time.Hour)
+		if len(h.told) != 1 || !strings.Contains(h.told[0].Text, "no answer since") {
+			t.Errorf("told %v", h.told)
+		}
+		h.world.away = false
+		h.pass(10 * time.Minute)
+		if got := h.statuses(); !strings.Contains(got, "approved:4") {
+			t.Errorf("they are %s", got)
+		}
+	})
+}
+
+func TestTooManyCARsAreNotTaken(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.away = true
+		for n := range 1000 {
+			if _, err := h.request(h.add(n, 1<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.request(h.add(2000, 1<<10)); !errors.Is(err, aggregation.ErrBusy) {
+			t.Errorf("one more: %v", err)
+		}
+		if _, err := h.request(h.add(3, 1<<10)); err != nil {
+			t.Errorf("one that is under way: %v", err)
+		}
+	})
+}
