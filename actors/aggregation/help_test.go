@@ -80,6 +80,13 @@ func (w *world) point() error {
 	return nil
 }
 
+// set changes the world while a host runs.
+func (w *world) set(do func(*world)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do(w)
+}
+
 // crashAfter has the host end at the point of that number, from now on.
 func (w *world) crashAfter(points int) {
 	w.mu.Lock()

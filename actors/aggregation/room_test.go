@@ -111,14 +111,14 @@ func TestBadContentIsRefusedAndStaysSo(t *testing.T) {
 
 func TestASourceThatIsAwayIsWaitedFor(t *testing.T) {
 	inTime(t, func(h *host) {
-		h.world.away = true
+		h.world.set(func(w *world) { w.away = true })
 		link := h.add(1, 1<<16)
 		_, _ = h.request(link)
 		h.pass(2 * time.Hour)
 		if s, _ := h.request(link); s.Status != content.Requested {
 			t.Errorf("it is %+v", s)
 		}
-		h.world.away = false
+		h.world.set(func(w *world) { w.away = false })
 		h.pass(2 * time.Minute)
 		if s, _ := h.request(link); s.Status != content.Accepted {
 			t.Errorf("it is %+v", s)
@@ -142,7 +142,7 @@ func TestWhatABrokerCannotSayIsNotBelieved(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			inTime(t, func(h *host) {
-				h.world.lie = lie
+				h.world.set(func(w *world) { w.lie = lie })
 				for n := range 4 {
 					_, _ = h.request(h.add(n, 1<<16))
 				}
@@ -153,7 +153,7 @@ func TestWhatABrokerCannotSayIsNotBelieved(t *testing.T) {
 				if len(h.told) != 1 {
 					t.Errorf("told %v", h.told)
 				}
-				h.world.lie = nil
+				h.world.set(func(w *world) { w.lie = nil })
 				h.pass(10 * time.Minute)
 				if got := h.statuses(); !strings.Contains(got, "approved:4") {
 					t.Errorf("they are %s", got)
@@ -203,12 +203,12 @@ func TestASilentBrokerIsToldOnce(t *testing.T) {
 			_, _ = h.request(h.add(n, 1<<16))
 		}
 		h.pass(time.Minute)
-		h.world.away = true
+		h.world.set(func(w *world) { w.away = true })
 		h.pass(3 * time.Hour)
 		if len(h.told) != 1 || !strings.Contains(h.told[0].Text, "no answer since") {
 			t.Errorf("told %v", h.told)
 		}
-		h.world.away = false
+		h.world.set(func(w *world) { w.away = false })
 		h.pass(10 * time.Minute)
 		if got := h.statuses(); !strings.Contains(got, "approved:4") {
 			t.Errorf("they are %s", got)
@@ -218,7 +218,7 @@ func TestASilentBrokerIsToldOnce(t *testing.T) {
 
 func TestTooManyCARsAreNotTaken(t *testing.T) {
 	inTime(t, func(h *host) {
-		h.world.away = true
+		h.world.set(func(w *world) { w.away = true })
 		for n := range 1000 {
 			if _, err := h.request(h.add(n, 1<<10)); err != nil {
 				t.Fatal(err)

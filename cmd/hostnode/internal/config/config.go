@@ -18,6 +18,8 @@ var (
 	clusterSource string
 	//go:embed nodes.go
 	nodeSource string
+	//go:embed aggregation.go
+	aggregationSource string
 )
 
 // Config is everything that an operator can set. In the tags of a field, key is
@@ -68,6 +70,8 @@ type Config struct {
 	Cluster Cluster `key:"cluster"`
 	// Nodes has host nodes watched, and judged by what they did.
 	Nodes Nodes `key:"nodes"`
+	// Aggregation gathers CARs into aggregates, finds storage for them, and gives each client a proof.
+	Aggregation Aggregation `key:"aggregation"`
 }
 
 // Log is what the host logs while it runs.
