@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	stdsha3 "crypto/sha3"
 	"crypto/sha512"
 	"encoding/binary"
 	"errors"
@@ -163,9 +164,8 @@ func TestAGoodCARHasThePieceOfItsBytes(t *testing.T) {
 func TestAllowedHashesAreComputed(t *testing.T) {
 	data := bytes.Repeat([]byte("block"), 20)
 	sum := func(hash func([]byte) [32]byte) []byte { s := hash(data); return s[:] }
-	twice := sha256.Sum256(sum(sha256.Sum256))
 	b512, b160 := blake2b.Sum512(data), func() []byte { h, _ := blake2b.New(20, nil); h.Write(data); return h.Sum(nil) }()
-	s512, s224, s384, s3512 := sha512.Sum512(data), sha3.Sum224(data), sha3.Sum384(data), sha3.Sum512(data)
+	s512, s224, s384, s3512 := sha512.Sum512(data), stdsha3.Sum224(data), stdsha3.Sum384(data), stdsha3.Sum512(data)
 	keccak := func(long bool) []byte {
 		h := sha3.NewLegacyKeccak256()
 		if long {
@@ -177,8 +177,8 @@ func TestAllowedHashesAreComputed(t *testing.T) {
 	shake := make([]byte, 64)
 	sha3.ShakeSum256(shake, data)
 	for code, digest := range map[uint64][]byte{
-		0x00: data, 0x12: sum(sha256.Sum256), 0x13: s512[:], 0x14: s3512[:], 0x15: s384[:], 0x16: sum(sha3.Sum256),
-		0x17: s224[:], 0x19: shake, 0x1b: keccak(false), 0x1d: keccak(true), 0x56: twice[:], 0xb214: b160,
+		0x00: data, 0x12: sum(sha256.Sum256), 0x13: s512[:], 0x14: s3512[:], 0x15: s384[:], 0x16: sum(stdsha3.Sum256),
+		0x17: s224[:], 0x19: shake, 0x1b: keccak(false), 0x1d: keccak(true), 0xb214: b160,
 		0xb220: sum(blake2b.Sum256), 0xb240: b512[:], 0xb260: sum(blake2s.Sum256),
 	} {
 		check := func(id []byte, want car.Code) {
@@ -205,7 +205,7 @@ func TestAllowedHashesAreComputed(t *testing.T) {
 	}
 	for code, text := range map[uint64]string{
 		0x11: "insecure", 0xd5: "insecure", 0xb213: "insecure", 0x1012: "insecure", 0xb253: "insecure",
-		0x1a: "cannot be computed", 0x1c: "cannot be computed", 0x1e: "cannot be computed", 0xb25f: "cannot be computed",
+		0x1a: "cannot be computed", 0x1c: "cannot be computed", 0x1e: "cannot be computed", 0x56: "cannot be computed", 0xb25f: "cannot be computed",
 		0xb254: "cannot be computed",
 	} {
 		car := cartest.Build(cartest.Block{CID: cartest.CID(code, make([]byte, 32)), Data: data})
@@ -367,7 +367,7 @@ func TestMemoryDoesNotDependOnTheSize(t *testing.T) {
 		if _, err := car.Examine(t.Context(), r, want, car.Options{}); err != nil {
 			t.Error(err)
 		}
-	}); got > 512<<10+128*uint64(len(blocks)) { // The standard library's sum of each block.
+	}); got > 1<<20 {
 		t.Errorf("%d bytes were allocated for a CAR of %d", got, len(data))
 	}
 	// A length is not believed.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 
 	"golang.org/x/crypto/blake2b"
 	"golang.org/x/crypto/blake2s"
@@ -45,26 +46,11 @@ func (l Link) String() string {
 	return "b" + linkText.EncodeToString(append(bytes.Clone(linkPrefix), l[:]...))
 }
 
-// Codes of hash functions in CIDs.
+// Codes of hash functions. A code of blake2 is its minimum and the number of bytes.
 const (
-	identity   = 0x00
-	sha2_256   = 0x12
-	sha2_512   = 0x13
-	sha3_512   = 0x14
-	sha3_384   = 0x15
-	sha3_256   = 0x16
-	sha3_224   = 0x17
-	shake256   = 0x19
-	keccak224  = 0x1a
-	keccak256  = 0x1b
-	keccak384  = 0x1c
-	keccak512  = 0x1d
-	blake3     = 0x1e
-	twice256   = 0x56 // the SHA-256 of the SHA-256
-	blake2bMin = 0xb200
-	blake2bMax = blake2bMin + blake2b.Size
-	blake2sMin = blake2bMax
-	blake2sMax = blake2sMin + blake2s.Size
+	identity, sha2_256     = 0x00, 0x12
+	blake2bMin, blake2bMax = 0xb200, 0xb200 + blake2b.Size
+	blake2sMin, blake2sMax = blake2bMax, blake2bMax + blake2s.Size
 )
 
 const (
@@ -75,11 +61,38 @@ const (
 	maxCID = 160
 )
 
-// cid is a CID in its binary form.
-type cid struct {
-	hash, digestSize uint64
-	digest           []byte
-	size             int // of the whole CID; 0 where digestSize is more than maxDigest
+// hashes are those that are allowed and computed here, without blake2b. Keys do not occur, so blake2s has no error.
+var hashes = map[uint64]func() hash.Hash{
+	identity: func() hash.Hash { return &itself{} },
+	sha2_256: sha256.New, 0x13: sha512.New,
+	0x17: sha3.New224, 0x16: sha3.New256, 0x15: sha3.New384, 0x14: sha3.New512,
+	0x19: func() hash.Hash { return sha3.NewShake256() },
+	0x1b: sha3.NewLegacyKeccak256, 0x1d: sha3.NewLegacyKeccak512,
+	blake2sMax: func() hash.Hash { h, _ := blake2s.New256(nil); return h },
+}
+
+func isBlake2b(code uint64) bool { return code >= blake2bMin+minDigest && code <= blake2bMax }
+
+func newHash(code uint64) hash.Hash {
+	if isBlake2b(code) {
+		h, _ := blake2b.New(int(code-blake2bMin), nil) // A key or a size would be wrong.
+		return h
+	}
+	return hashes[code]()
+}
+
+// allowed is an error for a hash that is not on the list of boxo/verifcid, or cannot be computed here.
+func allowed(code, size uint64) error {
+	switch {
+	case slices.Contains([]uint64{0x1a, 0x1c, 0x1e, 0x56}, code) || // keccak-224, keccak-384, blake3, dbl-sha2-256
+		code >= blake2sMin+minDigest && code < blake2sMax:
+		return fmt.Errorf("hash function %#x is secure, but cannot be computed here", code)
+	case hashes[code] == nil && !isBlake2b(code):
+		return fmt.Errorf("hash function %#x is insecure or unknown", code)
+	case size > maxDigest || size < minDigest && code != identity:
+		return fmt.Errorf("hash of %d bytes, want %d to %d", size, minDigest, maxDigest)
+	}
+	return nil
 }
 
 // uvarint reads a number in its shortest form, and its length: 0 if b ends before, and negative if it has no such form.
@@ -91,91 +104,39 @@ func uvarint(b []byte) (value uint64, n int) {
 	return value, n
 }
 
+// cid is a CID in its binary form.
+type cid struct {
+	hash, digestSize uint64
+	digest           []byte
+	size             int // of the whole CID; 0 where digestSize is more than maxDigest
+}
+
 // parseCID reads the CID at the beginning of b.
 func parseCID(b []byte) (c cid, err error) {
-	rest, fields := b, [4]uint64{}
-	for i := range fields {
-		if i == 0 && len(b) > 1 && b[0] == sha2_256 && b[1] == sha256.Size { // Version 0 has a hash only.
-			fields, rest = [4]uint64{0, 0, sha2_256, sha256.Size}, b[2:]
-			break
-		}
-		n := 0
-		if fields[i], n = uvarint(rest); n <= 0 {
-			return c, errors.New("its CID is malformed")
-		}
-		if i == 0 && fields[0] != 1 {
-			return c, fmt.Errorf("its CID is of version %d, want 0 or 1", fields[0])
+	rest := b
+	number := func() uint64 {
+		value, n := uvarint(rest)
+		if n <= 0 {
+			n, err = len(rest), errors.New("its CID is malformed")
 		}
 		rest = rest[n:]
+		return value
 	}
-	c.hash, c.digestSize = fields[2], fields[3]
-	switch {
-	case c.digestSize > maxDigest:
-		return c, nil
-	case c.digestSize > uint64(len(rest)):
+	if !bytes.HasPrefix(b, linkPrefix[3:]) { // Version 0 is a SHA-256 only.
+		if version := number(); version != 1 {
+			return c, fmt.Errorf("its CID has version %d, want 0 or 1", version)
+		}
+		number() // The codec says nothing that is asked here.
+	}
+	c.hash, c.digestSize = number(), number()
+	if err != nil || c.digestSize > maxDigest {
+		return c, err
+	} else if c.digestSize > uint64(len(rest)) {
 		return c, fmt.Errorf("its CID has a digest of %d bytes, and %d are left for it", c.digestSize, len(rest))
 	}
 	c.digest = rest[:c.digestSize]
 	c.size = len(b) - len(rest) + len(c.digest)
 	return c, nil
-}
-
-// allowed is an error for a hash that is not on the list of boxo/verifcid, or cannot be computed here.
-func allowed(code, size uint64) error {
-	switch {
-	case code == blake3 || code == keccak224 || code == keccak384 ||
-		code > blake2sMin+minDigest-1 && code < blake2sMax:
-		return fmt.Errorf("hash function %#x is secure, but cannot be computed here", code)
-	case newHash(code) == nil || code >= blake2bMin && code < blake2bMin+minDigest:
-		return fmt.Errorf("hash function %#x is insecure or unknown", code)
-	case size > maxDigest || size < minDigest && code != identity:
-		return fmt.Errorf("hash of %d bytes, want %d to %d", size, minDigest, maxDigest)
-	}
-	return nil
-}
-
-// newHash is nil for what cannot be computed here.
-func newHash(code uint64) hash.Hash {
-	switch code {
-	case identity:
-		return &itself{}
-	case sha2_256:
-		return sha256.New()
-	case twice256:
-		return twice{sha256.New()}
-	case sha2_512:
-		return sha512.New()
-	case sha3_224:
-		return sha3.New224()
-	case sha3_256:
-		return sha3.New256()
-	case sha3_384:
-		return sha3.New384()
-	case sha3_512:
-		return sha3.New512()
-	case shake256:
-		return sha3.NewShake256()
-	case keccak256:
-		return sha3.NewLegacyKeccak256()
-	case keccak512:
-		return sha3.NewLegacyKeccak512()
-	case blake2sMax:
-		h, _ := blake2s.New256(nil) // Only a key can be wrong.
-		return h
-	}
-	if code > blake2bMin && code <= blake2bMax {
-		h, _ := blake2b.New(int(code-blake2bMin), nil) // Only a key or the size can be wrong.
-		return h
-	}
-	return nil
-}
-
-// twice hashes the hash.
-type twice struct{ hash.Hash }
-
-func (t twice) Sum(b []byte) []byte {
-	sum := sha256.Sum256(t.Hash.Sum(nil))
-	return append(b, sum[:]...)
 }
 
 // itself is the identity as a hash, of at most maxDigest bytes.

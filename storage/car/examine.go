@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 
@@ -41,8 +40,8 @@ type Options struct {
 	ZeroPadded bool
 	// RootRequired refuses a CAR without a block for each root.
 	RootRequired bool
-	// MaxSection and MaxHeader limit what a length may announce, and MaxPiece the padded piece. Zero: DefaultMaxSection,
-	// DefaultMaxHeader, commd.MaxSectorSize.
+	// MaxSection and MaxHeader limit what a length may announce, and MaxPiece the padded piece.
+	// Zero: DefaultMaxSection, DefaultMaxHeader, commd.MaxSectorSize.
 	MaxSection, MaxHeader, MaxPiece uint64
 }
 
@@ -54,39 +53,40 @@ type Content struct {
 	RootMissing bool
 }
 
-// Examine reads a CAR to its end, validates it and derives its piece. A *Refusal says what is wrong with it. Every other
-// error is that of r or ctx, unchanged, and says nothing about the CAR.
+// Examine reads a CAR to its end, validates it and derives its piece. A *Refusal says what is wrong with it.
+// Every other error is that of r or ctx, unchanged, and says nothing about the CAR.
 func Examine(ctx context.Context, r io.Reader, want Want, o Options) (Content, error) {
 	o.MaxSection = cmp.Or(o.MaxSection, DefaultMaxSection)
 	o.MaxHeader = cmp.Or(o.MaxHeader, DefaultMaxHeader)
 	o.MaxPiece = cmp.Or(o.MaxPiece, commd.MaxSectorSize)
-	if err := checkSize(want.Size, o.MaxPiece); err != nil {
-		return Content{}, err
-	}
 	in := &input{ctx: ctx, r: r, declared: want.Size, sum: sha256.New(), piece: commd.NewCalc()}
 	x := &examiner{in: in, r: bufio.NewReaderSize(in, bufferSize), want: want, o: o, hashes: map[uint64]hash.Hash{}}
-	if err := x.header(); err != nil {
+	err := checkSize(want.Size, o.MaxPiece)
+	if err == nil {
+		err = x.header()
+	}
+	for more := err == nil; more; {
+		more, err = x.section()
+	}
+	if err == nil {
+		err = x.finish()
+	}
+	if err != nil {
 		return Content{}, err
 	}
-	for more := true; more; {
-		var err error
-		if more, err = x.section(); err != nil {
-			return Content{}, err
-		}
-	}
-	return x.finish()
+	return x.content, nil
 }
 
 // checkSize refuses a declared size that no piece can have.
 func checkSize(size, maxPiece uint64) error {
-	if size == 0 {
+	piece, err := commd.PieceSize(size)
+	switch {
+	case size == 0:
 		return refuse(Empty, "it is declared to have no bytes")
-	}
-	if size < commd.MinPayload {
+	case size < commd.MinPayload:
 		return refuse(TooSmall, "%d bytes are declared, and a piece has at least %d", size, commd.MinPayload)
-	}
-	if piece, err := commd.PieceSize(size); err != nil || piece > maxPiece {
-		return refuse(TooLarge, "%d bytes are declared, and a piece of %d has room for %d",
+	case err != nil || piece > maxPiece:
+		return refuse(TooLarge, "%d bytes are declared, and the largest piece, of %d, has room for %d",
 			size, maxPiece, commd.PayloadRoom(maxPiece))
 	}
 	return nil
@@ -117,10 +117,8 @@ func (in *input) Read(p []byte) (int, error) {
 	}
 	in.ended, in.err = err == io.EOF, err
 	in.read += uint64(n)
-	_, _ = in.sum.Write(p[:n]) // A hash never fails.
-	if _, err := in.piece.Write(p[:n]); err != nil {
-		in.err = refuse(TooLarge, "%v", err)
-	}
+	_, _ = in.sum.Write(p[:n])   // A hash never fails.
+	_, _ = in.piece.Write(p[:n]) // A piece has room for what is declared.
 	return n, in.err
 }
 
@@ -146,7 +144,8 @@ func (x *examiner) out(err error, code Code, where string) error {
 	if !x.in.ended {
 		return cmp.Or(x.in.err, err)
 	}
-	return refuse(code, "it ends after %d of %d bytes, %s", x.in.read, x.want.Size, where)
+	return refuse(code,
+		"after %d of %d bytes and %d blocks it ends, %s", x.in.read, x.want.Size, x.content.Blocks, where)
 }
 
 // errEnd says that there are no more bytes.
@@ -206,7 +205,7 @@ func (x *examiner) section() (more bool, err error) {
 	length, err := x.length(x.o.MaxSection, faults{CutInBlock, BadSection, SectionTooLarge})
 	switch {
 	case errors.Is(err, errEnd):
-		return false, x.end()
+		return false, x.end(nil)
 	case err != nil:
 		return false, err
 	case length == 0:
@@ -214,21 +213,24 @@ func (x *examiner) section() (more bool, err error) {
 	}
 	head, err := x.r.Peek(int(min(length, maxCID)))
 	if uint64(len(head)) < min(length, maxCID) {
-		return false, x.out(err, CutInBlock, fmt.Sprintf("in block %d", x.content.Blocks))
+		return false, x.out(err, CutInBlock, "in a block")
+	}
+	bad := func(code Code, why any) (bool, error) {
+		return false, refuse(code, "block %d at byte %d: %v", x.content.Blocks, start, why)
 	}
 	c, err := parseCID(head)
 	if err != nil {
-		return false, refuse(BadCID, "block %d at byte %d: %v", x.content.Blocks, start, err)
+		return bad(BadCID, err)
 	}
 	if err := allowed(c.hash, c.digestSize); err != nil {
-		return false, refuse(HashNotAllowed, "block %d at byte %d: %v", x.content.Blocks, start, err)
+		return bad(HashNotAllowed, err)
 	}
 	delete(x.roots, string(head[:c.size]))
 	digest := x.digest[:copy(x.digest[:], c.digest)] // Reading on overwrites head.
 	_, _ = x.r.Discard(c.size)                       // It was peeked at.
 	same, err := x.matches(c.hash, digest, length-uint64(c.size))
 	if err == nil && !same {
-		err = refuse(BlockDigest, "block %d at byte %d is not what its CID names", x.content.Blocks, start)
+		return bad(BlockDigest, "it is not what its CID names")
 	}
 	x.content.Blocks++
 	return err == nil, err
@@ -247,7 +249,7 @@ func (x *examiner) matches(code uint64, digest []byte, size uint64) (bool, error
 	h.Reset()
 	for size > 0 {
 		if _, err := x.r.Peek(1); err != nil {
-			return false, x.out(err, CutInBlock, fmt.Sprintf("in block %d", x.content.Blocks))
+			return false, x.out(err, CutInBlock, "in a block")
 		}
 		part, _ := x.r.Peek(int(min(size, uint64(x.r.Buffered()))))
 		_, _ = h.Write(part)
@@ -261,47 +263,37 @@ func (x *examiner) matches(code uint64, digest []byte, size uint64) (bool, error
 // zeros reads what follows a section of no bytes.
 func (x *examiner) zeros() error {
 	at := x.position() - 1
-	if !x.o.ZeroPadded {
-		return refuse(TrailingBytes, "zeros begin at byte %d, after %d blocks", at, x.content.Blocks)
-	}
-	for {
-		b, err := x.r.ReadByte()
-		switch {
-		case err != nil && x.in.ended:
-			return x.end()
-		case err != nil:
-			return cmp.Or(x.in.err, err)
-		case b != 0:
-			return refuse(TrailingBytes, "zeros begin at byte %d, and byte %d is none", at, x.position()-1)
+	for b, err := byte(0), error(nil); x.o.ZeroPadded && b == 0; b, err = x.r.ReadByte() {
+		if err != nil {
+			return x.end(err)
 		}
 	}
+	return refuse(TrailingBytes, "zeros begin at byte %d, after %d blocks", at, x.content.Blocks)
 }
 
-// end is called where the source has no more bytes, and a CAR may end.
-func (x *examiner) end() error {
-	if x.in.read < x.want.Size {
-		return refuse(CutBetweenBlocks, "it ends after %d blocks and %d of %d bytes",
-			x.content.Blocks, x.in.read, x.want.Size)
+// end is called when there are no more bytes, where a CAR may end.
+func (x *examiner) end(err error) error {
+	if x.in.ended && x.in.read == x.want.Size {
+		return nil
 	}
-	return nil
+	return x.out(err, CutBetweenBlocks, "which are complete")
 }
 
-func (x *examiner) finish() (Content, error) {
-	x.content.RootMissing = len(x.roots) > 0
+func (x *examiner) finish() (err error) {
 	if link := Link(x.in.sum.Sum(nil)); link != x.want.Link {
-		return Content{}, refuse(DigestDiffers, "its blocks are good, but it is %s and not %s", link, x.want.Link)
+		return refuse(DigestDiffers, "its blocks are good, but it is %s and not %s", link, x.want.Link)
 	}
-	if x.o.RootRequired && x.content.RootMissing {
-		return Content{}, refuse(RootAbsent, "%d of %d roots have no block", len(x.roots), x.content.Roots)
+	if x.content.RootMissing = len(x.roots) > 0; x.content.RootMissing && x.o.RootRequired {
+		return refuse(RootAbsent, "%d of %d roots have no block", len(x.roots), x.content.Roots)
 	}
-	var err error
-	if x.content.Commitment, err = x.in.piece.Commitment(); err != nil {
-		return Content{}, fmt.Errorf("piece of %s: %w", x.want.Link, err) // Its size was checked.
+	if x.content.Commitment, err = x.in.piece.Commitment(); err != nil || x.want.Piece == nil {
+		return err // The size was checked.
 	}
-	if want, got := x.want.Piece, x.content.Commitment; want != nil && (want.Root != got.Root ||
-		cmp.Or(want.Size, got.Size) != got.Size || cmp.Or(want.Payload, got.Payload) != got.Payload) {
-		return Content{}, refuse(PieceDiffers, "it is %s of %d bytes (payload %d), claimed is %s of %d (payload %d)",
+	got, want := x.content.Commitment, *x.want.Piece
+	want.Size, want.Payload = cmp.Or(want.Size, got.Size), cmp.Or(want.Payload, got.Payload)
+	if got != want {
+		return refuse(PieceDiffers, "it is %s of %d bytes (payload %d), claimed is %s of %d (payload %d)",
 			commd.CID(got.Root), got.Size, got.Payload, commd.CID(want.Root), want.Size, want.Payload)
 	}
-	return x.content, nil
+	return nil
 }

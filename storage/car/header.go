@@ -1,99 +1,84 @@
 package car
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 )
-
-// Major types of CBOR that a header has.
-const (
-	cborNumber = 0
-	cborBytes  = 2
-	cborText   = 3
-	cborList   = 4
-	cborMap    = 5
-	cborTag    = 6
-)
-
-// tagCID marks bytes as a CID, with a zero in front.
-const tagCID = 42
 
 // cursor reads DAG-CBOR, in which each value has one form. After an error it reads nothing more.
 type cursor struct {
-	b   []byte
-	err error
+	b      []byte
+	failed bool
 }
 
-var errHeader = errors.New("this is no header of a CAR")
+func (c *cursor) fail() { c.b, c.failed = nil, true }
 
-// number reads the head of a value of a type: a number, a length, a count or a tag.
+// skip reads a text, if it comes next.
+func (c *cursor) skip(text string) (found bool) {
+	c.b, found = bytes.CutPrefix(c.b, []byte(text))
+	return found
+}
+
+// number reads the head of a value of a type: a number, a length or a count.
 func (c *cursor) number(major byte) (value uint64) {
 	if len(c.b) == 0 || c.b[0]>>5 != major {
 		c.fail()
 		return 0
 	}
-	info := c.b[0] & 31
-	c.b = c.b[1:]
-	if info < 24 {
-		return uint64(info)
+	value, c.b = uint64(c.b[0]&31), c.b[1:]
+	if value < 24 {
+		return value
 	}
-	size := 1 << (info - 24)
-	if info > 27 || len(c.b) < size {
+	size := 1 << (value - 24) // bytes that follow
+	if size > 8 || size > len(c.b) {
 		c.fail()
 		return 0
+	}
+	least := uint64(1) << (size * 4) // It has no form of half the size.
+	if size == 1 {
+		least = 24
 	}
 	var wide [8]byte
 	copy(wide[8-size:], c.b)
 	c.b = c.b[size:]
-	value = binary.BigEndian.Uint64(wide[:])
-	least := uint64(24)
-	if size > 1 {
-		least = 1 << (size * 4) // The next smaller form has half the bits.
-	}
-	if value < least {
+	if value = binary.BigEndian.Uint64(wide[:]); value < least {
 		c.fail()
 	}
 	return value
 }
 
-// bytes reads bytes, or a text.
-func (c *cursor) bytes(major byte) []byte {
-	size := c.number(major)
+// bytes reads bytes.
+func (c *cursor) bytes() (b []byte) {
+	size := c.number(2)
 	if size > uint64(len(c.b)) {
 		c.fail()
 		return nil
 	}
-	b := c.b[:size]
-	c.b = c.b[size:]
+	b, c.b = c.b[:size], c.b[size:]
 	return b
 }
 
-func (c *cursor) fail() { c.b, c.err = nil, errHeader }
-
-// parseHeader returns the roots that a header names, or a *Refusal.
+// parseHeader returns the roots that a header names, or a *Refusal. The header is a map of "roots", a list of CIDs, and
+// "version"; in other versions, of "version" only. A CID is bytes with the tag 42, and a zero in front.
 func parseHeader(b []byte) (roots [][]byte, err error) {
 	c := &cursor{b: b}
-	keys := c.number(cborMap)
-	key := string(c.bytes(cborText))
-	if keys == 2 && key == "roots" {
-		for range c.number(cborList) {
-			tag, root := c.number(cborTag), c.bytes(cborBytes)
-			if c.err != nil || tag != tagCID || len(root) == 0 || root[0] != 0 {
+	if c.skip("\xa2\x65roots") {
+		for range c.number(4) {
+			tagged := c.skip("\xd8\x2a")
+			root, marked := bytes.CutPrefix(c.bytes(), []byte{0})
+			if parsed, err := parseCID(root); !tagged || !marked || err != nil || parsed.size != len(root) {
 				return nil, refuse(BadHeader, "root %d is no CID", len(roots))
 			}
-			if parsed, err := parseCID(root[1:]); err != nil || parsed.size != len(root)-1 {
-				return nil, refuse(BadHeader, "root %d is no CID", len(roots))
-			}
-			roots = append(roots, root[1:])
+			roots = append(roots, root)
 		}
-		key = string(c.bytes(cborText))
-	} else if keys != 1 {
+	} else if !c.skip("\xa1") {
 		c.fail()
 	}
-	version := c.number(cborNumber)
+	known := c.skip("\x67version")
+	version := c.number(0)
 	switch {
-	case c.err != nil || key != "version":
-		return nil, refuse(BadHeader, "%v", errHeader)
+	case c.failed || !known:
+		return nil, refuse(BadHeader, "this is no header of a CAR")
 	case version != 1:
 		return nil, refuse(BadVersion, "it is a CAR of version %d, want 1", version)
 	case len(c.b) > 0:

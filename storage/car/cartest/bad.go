@@ -93,12 +93,16 @@ var (
 		"no-roots":          {car.NoRoots, with(Header(1)), nil},
 		"section":           {car.BadSection, further(0x80, 0), nil},
 		"section-too-large": {car.SectionTooLarge, further(0x81, 0x80, 0x80, 4), nil},
-		"cid":               {car.BadCID, named(func(data []byte) []byte { return append([]byte{2}, sum(data)...) }), nil},
+		"cid": {car.BadCID, named(func(data []byte) []byte {
+			return append([]byte{2}, sum(data)...)
+		}), nil},
 		"hash-not-allowed": {car.HashNotAllowed, named(func(data []byte) []byte {
 			return CID(0x11, sum(data)[:20]) // As if it were SHA-1.
 		}), nil},
 		"hash-not-computed": {car.HashNotAllowed, named(func(data []byte) []byte { return CID(0x1e, sum(data)) }), nil},
-		"hash-too-short":    {car.HashNotAllowed, named(func(data []byte) []byte { return CID(0x12, sum(data)[:19]) }), nil},
+		"hash-too-short": {car.HashNotAllowed, named(func(data []byte) []byte {
+			return CID(0x12, sum(data)[:19])
+		}), nil},
 		"block-digest": {car.BlockDigest, func(_ string, good []byte) []byte {
 			good[len(good)-1] ^= 1
 			return good
@@ -108,7 +112,9 @@ var (
 			return Build(three(kind)[:2]...)
 		}, cut},
 		"trailing-bytes": {car.TrailingBytes, further(0, 0, 0), nil},
-		"root-absent":    {car.RootAbsent, with(Header(1, root)), func(c *Case, _ []byte) { c.Options.RootRequired = true }},
-		"piece-differs":  {car.PieceDiffers, asItIs, func(c *Case, _ []byte) { c.Want.Piece = &commd.Commitment{} }},
+		"root-absent": {car.RootAbsent, with(Header(1, root)), func(c *Case, _ []byte) {
+			c.Options.RootRequired = true
+		}},
+		"piece-differs": {car.PieceDiffers, asItIs, func(c *Case, _ []byte) { c.Want.Piece = &commd.Commitment{} }},
 	}
 )

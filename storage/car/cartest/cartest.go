@@ -58,8 +58,8 @@ func Sections(blocks ...Block) (b []byte) {
 	return b
 }
 
-// Random is a CAR of random blocks, the first of which is the root. It has size bytes, or one fewer where no section has
-// the length that is left. The size is at least 128.
+// Random is a CAR of random blocks, the first of which is the root. It has size bytes, or one fewer where no section
+// has the length that is left. The size is at least 128.
 func Random(rng *rand.Rand, size int) []byte {
 	var blocks []Block
 	for left := size - len(Header(1, Raw(nil).CID)); left >= section(0); {
