@@ -42,6 +42,7 @@ import (
 	"github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/publicnet"
 	"github.com/hostnode/hostnode/internal/retry"
 )
 
@@ -103,18 +104,10 @@ func NewProber(cfg Config) (*Prober, error) {
 	if cfg.Parallel < 1 || cfg.Timeout <= 0 {
 		return nil, fmt.Errorf("probes: want at least one at a time, and a timeout: %w", events.ErrMalformed)
 	}
-	// Checked when it is called, no name that changes its address between two looks gets around it.
-	dialer := &net.Dialer{Timeout: cfg.Timeout / 2, Control: func(_, address string, _ syscall.RawConn) error {
-		if at, err := netip.ParseAddrPort(address); cfg.AllowPrivate || err == nil && public(at.Addr()) {
-			return nil
-		}
-		return errors.New("the address is private")
-	}}
+	transport := publicnet.Transport(cfg.Timeout/2, cfg.AllowPrivate)
+	transport.DisableKeepAlives, transport.MaxResponseHeaderBytes = true, maxBytes
 	p := &Prober{cfg: cfg, client: &http.Client{
-		// There is no proxy, which would connect to private addresses.
-		Transport: &http.Transport{
-			DialContext: dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: maxBytes,
-		},
+		Transport: transport,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || next.URL.Hostname() != via[0].URL.Hostname() {
 				return http.ErrUseLastResponse // Its status is not 200.
@@ -129,31 +122,12 @@ func NewProber(cfg Config) (*Prober, error) {
 			return nil, fmt.Errorf("probe of %s at %q, want one https://host:port/v1/probe for each node: %w",
 				t.Node, name, events.ErrMalformed)
 		}
-		if a, err := netip.ParseAddr(u.Hostname()); err == nil && !cfg.AllowPrivate && !public(a) {
+		if a, err := netip.ParseAddr(u.Hostname()); err == nil && !cfg.AllowPrivate && !publicnet.Public(a) {
 			return nil, fmt.Errorf("probe %s: allow private addresses, or use others: %w", t.Node, events.ErrMalformed)
 		}
 		p.nodes = append(p.nodes, t.Node)
 	}
 	return p, nil
-}
-
-// special are networks that are not public, beside those that netip knows; in the last one are addresses of version 4.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("2002::/16"),
-}
-
-// global has all of version 6 that is public. translated has addresses of version 4, in their last four bytes: with
-// them a network without version 4 reaches it.
-var global, translated = netip.MustParsePrefix("2000::/3"), netip.MustParsePrefix("64:ff9b::/96")
-
-func public(a netip.Addr) bool {
-	a = a.Unmap()
-	if bytes := a.As16(); translated.Contains(a) {
-		a = netip.AddrFrom4([4]byte(bytes[12:]))
-	}
-	inside := func(p netip.Prefix) bool { return p.Contains(a) }
-	return a.IsGlobalUnicast() && !a.IsPrivate() && (a.Is4() || inside(global)) && !slices.ContainsFunc(special, inside)
 }
 
 // Nodes are those that it asks, in the order of the configuration. They are not to be changed.
