@@ -39,7 +39,8 @@ type DealReport struct {
 	Status    DealStatus
 	// Deal is how the broker calls the deal; empty: it does not say.
 	Deal string
-	// Bad are piece CIDs, of the aggregate's pieces, because of which it was rejected; none: the broker does not say.
+	// Bad are CIDs, of version 1, of the aggregate's pieces because of which it was rejected; none: the broker does not
+	// say, or the aggregate is not rejected.
 	Bad []string
 	// Reason is the broker's, for people.
 	Reason string
@@ -49,8 +50,15 @@ type DealReport struct {
 var (
 	// ErrBrokerAway: the broker gave no answer, or none that could be read. It is asked again.
 	ErrBrokerAway = errors.New("the broker does not answer")
+	// ErrNoBroker: what answers in the place of the broker refuses this host, or is no broker. It says nothing about a
+	// deal: it is an ErrBrokerAway, which an operator has to correct.
+	ErrNoBroker = errors.New("the broker takes nothing from this host")
+	// ErrBrokerLies: what the broker says cannot be.
+	ErrBrokerLies = errors.New("the broker says what cannot be")
 	// ErrNotOffered: the broker knows no such aggregate, or it was withdrawn.
 	ErrNotOffered = errors.New("the broker has no such offer")
+	// ErrDealOver: an aggregate that is approved or rejected is not withdrawn.
+	ErrDealOver = errors.New("the deal is approved or rejected already")
 	// ErrUnsigned: the broker waits for a signature of the account, which this process cannot make.
 	ErrUnsigned = errors.New("the deal cannot be signed here")
 )
