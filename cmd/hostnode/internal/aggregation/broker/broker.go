@@ -27,8 +27,8 @@
 //	size: 34359738368
 //	deal: d-17
 //
-// All of it but the name of the deal is what this host knows itself: the broker is the host in the URL, the size that of
-// the offer. So no broker gets a signature for anything else.
+// All of it but the name of the deal is what this host knows itself: the broker is the host in the URL, the size that
+// of the offer. So no broker gets a signature for anything else.
 //
 // A broker that has news may call back (Callbacks), and is asked then.
 package broker
@@ -164,7 +164,7 @@ func (b *Broker) State(ctx context.Context, offer events.AggregateOffer) (events
 		b.cfg.ChainID, b.cfg.Account.String(), strings.ToLower(b.url.Host), offer.Aggregate, uint64(offer.Size), a.Deal,
 	}.Text())
 	if err != nil {
-		return events.DealReport{}, b.tell(offer.Aggregate, fmt.Errorf("sign the deal: %w: %w", err, events.ErrUnsigned))
+		return events.DealReport{}, b.tell(offer.Aggregate, fmt.Errorf("sign it: %w: %w", err, events.ErrUnsigned))
 	}
 	// If it still waits afterwards, the next question signs the same again.
 	a, err = b.ask(ctx, http.MethodPost, offer, SignatureBody{a.Deal, signature})
