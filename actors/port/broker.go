@@ -8,10 +8,9 @@ import (
 )
 
 // Broker finds storage for aggregates. Its methods may be called at once, and repeated: a broker knows an offer by its
-// aggregate. What it says is a claim. That the answer can be one to this question was looked at: it is about this
-// aggregate, its status is known, and its texts have a limit and their form; otherwise the error is
-// events.ErrBrokerLies. What else the caller knows, it compares itself: which pieces there are, and what the broker said
-// before.
+// aggregate. What it says is a claim, of which only the form was checked: it is about this aggregate, its status is
+// known, and its texts have a limit and their form; otherwise the error is events.ErrBrokerLies. The caller compares it
+// with the rest: which pieces there are, and what the broker said before.
 //
 // All methods may give events.ErrBrokerAway, some of which are events.ErrNoBroker too.
 type Broker interface {
@@ -20,8 +19,8 @@ type Broker interface {
 	// State is how the deal about an offered aggregate stands. A broker that waits for the account's signature gets it
 	// here, for this offer and no other. events.ErrNotOffered, events.ErrUnsigned.
 	State(ctx context.Context, offer events.AggregateOffer) (events.DealReport, error)
-	// Withdraw takes an offer back that is neither approved nor rejected: events.ErrDealOver. An offer that is not there
-	// is success.
+	// Withdraw takes an offer back. One that is not there is success, and one that is approved or rejected
+	// events.ErrDealOver.
 	Withdraw(ctx context.Context, aggregate string) error
 }
 

@@ -52,7 +52,7 @@ func differs(want, said events.DealReport) string {
 	return cmp.Diff(want, said, cmpopts.EquateEmpty())
 }
 
-// stands demands that the deal has this status, and that the broker says so, whenever it is asked, and when the offer is
+// stands demands that the deal has this status, and that the broker says so whenever it is asked, or the offer is
 // repeated.
 func (w BrokerWorld) stands(
 	t *testing.T, offer events.AggregateOffer, status events.DealStatus, want events.DealReport,

@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Sign signs a text as personal_sign does (EIP-191). What is hashed begins with a byte with which no transaction begins,
-// and each of our texts begins with its purpose; so a signature cannot be mistaken for that of a transaction or of
-// another text. An error comes without a signature. It is safe for concurrent use.
+// Sign signs a text as personal_sign does (EIP-191). What is hashed begins with a byte with which no transaction
+// begins, and each of our texts begins with its purpose; so a signature cannot be mistaken for that of a transaction or
+// of another text. An error comes without a signature. It is safe for concurrent use.
 type Sign func(ctx context.Context, text []byte) ([]byte, error)
 
 // lowestV is what personal_sign adds to the last byte of a signature, which is 0 or 1.

@@ -26,8 +26,8 @@ const (
 	maxText = 1 << 10
 )
 
-// decode reads an answer bit by bit, so that a long list of bad pieces is given up at the first one that is too many, or
-// is no piece.
+// decode reads an answer bit by bit, so that a long list of bad pieces is given up at the first one that is too many,
+// or is no piece.
 func decode(from io.Reader, pieces int) (answer, error) {
 	d := json.NewDecoder(from)
 	a, err := object(d, pieces)
@@ -53,7 +53,8 @@ func object(d *json.Decoder, pieces int) (a answer, err error) {
 		return a, err
 	}
 	fields := map[string]*string{
-		"aggregate": &a.Aggregate, "status": (*string)(&a.Status), "deal": &a.Deal, "reason": &a.Reason, "awaits": &a.awaits,
+		"aggregate": &a.Aggregate, "status": (*string)(&a.Status), "deal": &a.Deal, "reason": &a.Reason,
+		"awaits": &a.awaits,
 	}
 	read := map[string]bool{}
 	for d.More() {

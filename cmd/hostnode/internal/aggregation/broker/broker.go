@@ -27,8 +27,8 @@
 //	size: 34359738368
 //	deal: d-17
 //
-// All of it but the name of the deal is what this host knows itself: the broker is the host in the URL, the size that of
-// the offer. So no broker gets a signature for anything else.
+// All of it but the name of the deal is what this host knows itself: the broker is the host in the URL, the size that
+// of the offer. So no broker gets a signature for anything else.
 //
 // A broker that has news may call back (Callbacks), and is asked then.
 package broker
@@ -138,8 +138,8 @@ type Deal struct {
 
 // Text is what is signed, a line each. No value has a newline.
 func (d Deal) Text() []byte {
-	return fmt.Appendf(nil, "hostnode aggregation deal\nchain: %d\naccount: %s\nbroker: %s\naggregate: %s\nsize: %d\ndeal: %s",
-		d.ChainID, d.Account, d.Broker, d.Aggregate, d.Size, d.Name)
+	const form = "hostnode aggregation deal\nchain: %d\naccount: %s\nbroker: %s\naggregate: %s\nsize: %d\ndeal: %s"
+	return fmt.Appendf(nil, form, d.ChainID, d.Account, d.Broker, d.Aggregate, d.Size, d.Name)
 }
 
 // Offer implements port.Broker.
@@ -164,7 +164,7 @@ func (b *Broker) State(ctx context.Context, offer events.AggregateOffer) (events
 		b.cfg.ChainID, b.cfg.Account.String(), strings.ToLower(b.url.Host), offer.Aggregate, uint64(offer.Size), a.Deal,
 	}.Text())
 	if err != nil {
-		return events.DealReport{}, b.tell(offer.Aggregate, fmt.Errorf("sign the deal: %w: %w", err, events.ErrUnsigned))
+		return events.DealReport{}, b.tell(offer.Aggregate, fmt.Errorf("sign it: %w: %w", err, events.ErrUnsigned))
 	}
 	// If it still waits afterwards, the next question signs the same again.
 	a, err = b.ask(ctx, http.MethodPost, offer, SignatureBody{a.Deal, signature})
@@ -180,8 +180,8 @@ func (b *Broker) Withdraw(ctx context.Context, aggregate string) error {
 // maxCallbacks limits the call-backs of a second: more than deals move on.
 const maxCallbacks = 20
 
-// Callbacks takes the call-backs of a broker that was given this token: POST {"aggregate": "baga6ea4seaq…"}. look is told
-// to ask about that aggregate, of which the caller may know nothing; it must not wait.
+// Callbacks takes the call-backs of a broker that was given this token: POST {"aggregate": "baga6ea4seaq…"}. look is
+// told to ask about that aggregate, of which the caller may know nothing; it must not wait.
 func Callbacks(token string, look func(aggregate string)) http.Handler {
 	return callback.New(token, maxCallbacks, func(said struct{ Aggregate string }) error {
 		_, err := commd.ParseCID(said.Aggregate)

@@ -145,7 +145,9 @@ func TestSettingsOfABrokerThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, cfg := range []broker.Config{
-		{URL: "https://b.example/path/"}, {URL: "http://localhost:1"}, {URL: "http://[::1]:1"},
+		{URL: "https://b.example/path/"},
+		{URL: "http://localhost:1"},
+		{URL: "http://[::1]:1"},
 		{URL: "http://b.example", AllowHTTP: true},
 	} {
 		cfg.Token = token

@@ -14,7 +14,8 @@ import (
 	"github.com/hostnode/hostnode/prover/commd"
 )
 
-// ask sends a request about an offer once, and reads what the broker says. A cancelled request is no fault of the broker.
+// ask sends a request about an offer once, and reads what the broker says. A request that was given up is no fault of
+// the broker.
 func (b *Broker) ask(ctx context.Context, method string, offer events.AggregateOffer, body any) (answer, error) {
 	a, err := b.once(ctx, method, offer, body)
 	if err == nil {
@@ -60,17 +61,14 @@ func (b *Broker) once(ctx context.Context, method string, offer events.Aggregate
 	}
 	var sent io.Reader
 	if body != nil {
-		text, _ := json.Marshal(body) // All bodies are texts and numbers.
-		sent = bytes.NewReader(text)
+		encoded, _ := json.Marshal(body) // All bodies are texts and numbers.
+		sent = bytes.NewReader(encoded)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, at.String(), sent)
 	if err != nil {
 		return a, err
 	}
-	request.Header.Set("Authorization", "Bearer "+b.cfg.Token)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
+	request.Header = http.Header{"Authorization": {"Bearer " + b.cfg.Token}, "Content-Type": {"application/json"}}
 	response, err := b.client.Do(request)
 	if err != nil {
 		return a, away(err)

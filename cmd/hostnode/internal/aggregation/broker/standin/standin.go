@@ -1,5 +1,6 @@
-// Package standin is a broker for tests and demonstrations, by the protocol of package broker. It finds no storage: what
-// it says follows from its switches and from what it was asked before, never from time or chance. All is in memory.
+// Package standin is a broker for tests and demonstrations, by the protocol of package broker. It finds no storage:
+// what it says follows from its switches and from what it was asked before, never from time or chance. All of it is in
+// memory.
 //
 // For those who test, who bring the token as well:
 //
@@ -161,7 +162,7 @@ func (b *standIn) offer(cid string, r *http.Request) int {
 		return http.StatusBadRequest
 	}
 	if b.deals[cid] == nil {
-		b.deals[cid] = &deal{offer: offer, said: Answer{Aggregate: cid, Status: events.DealPending, Deal: "deal-" + cid}}
+		b.deals[cid] = &deal{offer: offer, said: Answer{Aggregate: cid, Status: events.DealPending, Deal: "d-" + cid}}
 	}
 	if b.deals[cid].offer != offer {
 		return http.StatusConflict
@@ -225,8 +226,8 @@ func (b *standIn) withdraw(cid string, _ *http.Request) int {
 	return http.StatusNoContent
 }
 
-// Run serves a new broker at an address, such as 127.0.0.1:0, until ctx ends. It prints its URL on a line first, for the
-// process that has started this one.
+// Run serves a new broker at an address, such as 127.0.0.1:0, until ctx ends. It prints its URL on a line first, for
+// the process that has started this one.
 func Run(ctx context.Context, listen, token string, out io.Writer) error {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
