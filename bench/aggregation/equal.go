@@ -85,10 +85,7 @@ func compare(size uint64, pieces []segment.Piece) error {
 			return fmt.Errorf("piece %d: %w", i, err)
 		}
 	}
-	if err := compareIndex(pieces, theirs); err != nil {
-		return fmt.Errorf("index: %w", err)
-	}
-	return nil
+	return compareIndex(pieces, theirs)
 }
 
 // compareProof compares the bytes, and has each side verify what it reads from the other's.
@@ -110,11 +107,9 @@ func compareProof(
 	if !bytes.Equal(text.Bytes(), proof.Encode()) {
 		return fmt.Errorf("proof: %w", errDiffers)
 	}
-	read, err := segment.DecodeProof(text.Bytes())
-	if err != nil {
+	if read, err := segment.DecodeProof(text.Bytes()); err != nil {
 		return err
-	}
-	if err := read.Verify(piece, ours.Root(), ours.Size()); err != nil {
+	} else if err := read.Verify(piece, ours.Root(), ours.Size()); err != nil {
 		return err
 	}
 	var back datasegment.InclusionProof
@@ -153,7 +148,7 @@ func compareIndex(pieces []segment.Piece, theirs *datasegment.Aggregate) error {
 		return err
 	}
 	if peer, err := io.ReadAll(r); err != nil || !bytes.Equal(ours, peer) {
-		return errors.Join(err, errDiffers)
+		return fmt.Errorf("index: %w", errors.Join(err, errDiffers))
 	}
 	parsed, err := datasegment.ParseDataSegmentIndex(bytes.NewReader(ours))
 	if err != nil {

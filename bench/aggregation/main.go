@@ -63,7 +63,7 @@ func measure() (missed []string, err error) {
 			size>>10, float64(size)/c.here/1e6, float64(size)/c.there/1e6, c.times())
 		miss(c.times() < 2*0.75, "commitments of %d bytes %.1f times as fast, want 2", size, c.times())
 	}
-	fmt.Println("\n| pieces | build here, processor time | go-data-segment | times as fast | proof by piece here | there |")
+	fmt.Println("\n| pieces | build here | go-data-segment | times as fast | proof by piece here | there |")
 	fmt.Println("|---:|---:|---:|---:|---:|---:|")
 	for _, count := range []int{1000, 100_000, 262_016} {
 		a, err := newAggregates(count)
@@ -106,9 +106,8 @@ func contend(s sides) (contest, error) {
 			all[i] = append(all[i], c)
 		}
 	}
-	slices.Sort(all[0])
-	slices.Sort(all[1])
-	return contest{all[0][*rounds/2], all[1][*rounds/2]}, nil
+	middle := func(side []float64) float64 { return slices.Sorted(slices.Values(side))[*rounds/2] }
+	return contest{middle(all[0]), middle(all[1])}, nil
 }
 
 // timed repeats work for at least a fifth of a second, and returns the processor time of each.
