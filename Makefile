@@ -74,7 +74,8 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
-# The benchmarks against go-statemachine and PostgreSQL are modules of their own: some thirty small modules more, and one.
+# The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
+# small modules more.
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
@@ -82,6 +83,7 @@ vet:
 	go vet -tags e2e,soak ./...
 	cd bench/statemachine && go vet ./...
 	cd bench/downtime && go vet ./...
+	cd bench/aggregation && go vet ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
@@ -205,6 +207,11 @@ bench-sectors:
 .PHONY: bench-downtime
 bench-downtime:
 	cd bench/downtime && go run . -seeds $(or $(SEEDS),8) -rounds $(or $(ROUNDS),5)
+
+## bench-aggregation: compare aggregates and commitments with Filecoin's libraries, bytes and times (SEEDS=40, ROUNDS=3; 0: bytes only)
+.PHONY: bench-aggregation
+bench-aggregation:
+	cd bench/aggregation && go run . -seeds $(or $(SEEDS),40) -rounds $(or $(ROUNDS),3)
 
 # One package at a time: their hosts prove while chain time runs on. In CI only those that
 # have such tests, because each is linked; vet is a step of its own.

@@ -84,9 +84,9 @@ func CIDv2(c Commitment) (string, error) {
 	return "b" + cidText.EncodeToString(append(b, digest...)), nil
 }
 
-// ParsePieceCID is the piece that a piece CID of either version names. One of version 1 does not include the size, so it
-// must be given, and the payload remains 0, unknown. With version 2 the size may be 0; otherwise it must be the same.
-// Each piece has one text per version. It returns ErrMalformed, or ErrSize.
+// ParsePieceCID is the piece that a piece CID of either version names. One of version 1 does not include the size, so
+// the size must be given, and the payload remains 0, unknown. With version 2 the size may be 0; otherwise it must be
+// the same. Each piece has one text per version. It returns ErrMalformed, or ErrSize.
 func ParsePieceCID(text string, size uint64) (Commitment, error) {
 	if strings.HasPrefix(text, cid2Start) {
 		c, err := parseCIDv2(text)

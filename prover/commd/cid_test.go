@@ -12,22 +12,38 @@ func TestPieceCIDsOfBothVersions(t *testing.T) {
 		size, payload uint64
 		v1, v2        string
 	}{
-		{128, 127, "baga6ea4seaqdomn3tgwgrh3g532zopskstnbrd2n3sxfqbze7rxt7vqn7veigmy",
-			"bafkzcibcaabdomn3tgwgrh3g532zopskstnbrd2n3sxfqbze7rxt7vqn7veigmy"},
-		{256, 128, "baga6ea4seaqgiktap34inmaex4wbs6cghlq5i2j2yd2bb2zndn5ep7ralzphkdy",
-			"bafkzcibcpybwiktap34inmaex4wbs6cghlq5i2j2yd2bb2zndn5ep7ralzphkdy"},
-		{1024, 1000, "baga6ea4seaqb66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
-			"bafkzcibccacr66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly"},
-		{1024, 1016, "baga6ea4seaqb66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
-			"bafkzcibcaacr66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly"},
-		{2097152, 1048576, "baga6ea4seaqnbnjq3oylj4s4luxsukg752aiwu2bfibjghyyysm7lisubbvrgjq",
-			"bafkzcibeqcad6egqwuynxmfu6jof2lzkfdp65aelknasuautd4mmjgpvujkaq2ytey"},
-		{8589934592, 4294967296, "baga6ea4seaqnqyicdbbfvnpjlmokmi45fgroiigxa2uw6nz6f6ojveoxlhizwai",
-			"bafkzcibgqcaibyapdtmgcaqyijnll2k3dstchhjjulscbvygvfxtoprptsnjdv2z2gnqc"},
-		{34359738368, 34091302912, "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq",
-			"bafkzcibcaapao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq"},
-		{68719476736, 68182605824, "baga6ea4seaqomqafu276g53zko4k23xzh4h4uecjwicbmvhsuqi7o4bhthhm4aq",
-			"bafkzcibcaap6mqafu276g53zko4k23xzh4h4uecjwicbmvhsuqi7o4bhthhm4aq"},
+		{
+			128, 127, "baga6ea4seaqdomn3tgwgrh3g532zopskstnbrd2n3sxfqbze7rxt7vqn7veigmy",
+			"bafkzcibcaabdomn3tgwgrh3g532zopskstnbrd2n3sxfqbze7rxt7vqn7veigmy",
+		},
+		{
+			256, 128, "baga6ea4seaqgiktap34inmaex4wbs6cghlq5i2j2yd2bb2zndn5ep7ralzphkdy",
+			"bafkzcibcpybwiktap34inmaex4wbs6cghlq5i2j2yd2bb2zndn5ep7ralzphkdy",
+		},
+		{
+			1024, 1000, "baga6ea4seaqb66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
+			"bafkzcibccacr66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
+		},
+		{
+			1024, 1016, "baga6ea4seaqb66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
+			"bafkzcibcaacr66wjlfkrbye6uqoemcyxmqylwmrm235uclwfpsyx3ge2imidoly",
+		},
+		{
+			2097152, 1048576, "baga6ea4seaqnbnjq3oylj4s4luxsukg752aiwu2bfibjghyyysm7lisubbvrgjq",
+			"bafkzcibeqcad6egqwuynxmfu6jof2lzkfdp65aelknasuautd4mmjgpvujkaq2ytey",
+		},
+		{
+			8589934592, 4294967296, "baga6ea4seaqnqyicdbbfvnpjlmokmi45fgroiigxa2uw6nz6f6ojveoxlhizwai",
+			"bafkzcibgqcaibyapdtmgcaqyijnll2k3dstchhjjulscbvygvfxtoprptsnjdv2z2gnqc",
+		},
+		{
+			34359738368, 34091302912, "baga6ea4seaqao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq",
+			"bafkzcibcaapao7s73y24kcutaosvacpdjgfe5pw76ooefnyqw4ynr3d2y6x2mpq",
+		},
+		{
+			68719476736, 68182605824, "baga6ea4seaqomqafu276g53zko4k23xzh4h4uecjwicbmvhsuqi7o4bhthhm4aq",
+			"bafkzcibcaap6mqafu276g53zko4k23xzh4h4uecjwicbmvhsuqi7o4bhthhm4aq",
+		},
 	} {
 		root, err := ZeroCommitment(c.size)
 		if err != nil {

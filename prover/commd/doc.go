@@ -4,8 +4,9 @@
 // A payload becomes a piece: FR32 padding (two zero bits after every 254, so 127 bytes become 128),
 // then zeros up to a power of two, then a binary tree over leaves of 32 bytes. A node is the
 // SHA-256 of both children with the two top bits of the last byte cleared. The root is the piece
-// commitment, commP; its text is a piece CID, of version 1, or of version 2 with size and payload. Pieces in a sector are at multiples of
-// their own size, and gaps between them count as zeros; the root over the sector is CommD.
+// commitment, commP; its text is a piece CID: of version 1, or of version 2 with size and payload.
+// Pieces in a sector are at multiples of their own size, and gaps between them count as zeros; the
+// root over the sector is CommD.
 //
 //	calc := commd.NewCalc()                          // commP of a stream of payload
 //	commD, err := commd.CommD(size, pieces)          // of a sector, from its pieces

@@ -3,6 +3,7 @@ package commd
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 )
 
 // A quad is the unit of the padding: 127 bytes of payload become four leaves.
@@ -74,9 +75,9 @@ func UnpadQuad(dst *[QuadPayload]byte, src *[QuadPadded]byte) bool {
 type Writer struct {
 	w       io.Writer
 	payload uint64
-	fill    int // bytes used in in
-	in      [bufferQuads * QuadPayload]byte
-	out     [bufferQuads * QuadPadded]byte
+	quad    [QuadPayload]byte // the begin of a quad whose end is not yet written
+	fill    int               // bytes used in quad
+	out     []byte            // padded; it grows, since most pieces are small
 	err     error
 }
 
@@ -89,23 +90,44 @@ func (w *Writer) Payload() uint64 { return w.payload }
 // Write adds payload. After an error of the other writer it returns that error.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	for len(p) > 0 && w.err == nil {
-		took := copy(w.in[w.fill:], p)
-		w.fill += took
+		var took int
+		if w.fill == 0 && len(p) >= QuadPayload {
+			took = w.pad(p)
+		} else {
+			took = copy(w.quad[w.fill:], p)
+			if w.fill += took; w.fill == QuadPayload {
+				w.pad(w.quad[:])
+				w.fill = 0
+			}
+		}
 		n += took
 		p = p[took:]
-		if w.fill == len(w.in) {
-			w.flush()
-		}
 	}
 	w.payload += uint64(n)
 	return n, w.err
 }
 
+// pad takes whole quads from the front of p, at least one, and passes them on when there is a batch of them.
+func (w *Writer) pad(p []byte) (took int) {
+	quads := min(len(p)/QuadPayload, bufferQuads-len(w.out)/QuadPadded)
+	at := len(w.out)
+	w.out = slices.Grow(w.out, quads*QuadPadded)[:at+quads*QuadPadded]
+	for i := range quads {
+		padQuad((*[QuadPadded]byte)(w.out[at+i*QuadPadded:]), (*[QuadPayload]byte)(p[i*QuadPayload:]))
+	}
+	if len(w.out) == bufferQuads*QuadPadded {
+		w.flush()
+	}
+	return quads * QuadPayload
+}
+
 // Close fills the last quad with zeros and writes what is left. It does not close the other writer.
 func (w *Writer) Close() error {
-	whole := (w.fill + QuadPayload - 1) / QuadPayload * QuadPayload
-	clear(w.in[w.fill:whole])
-	w.fill = whole
+	if w.fill > 0 && w.err == nil {
+		clear(w.quad[w.fill:])
+		w.fill = 0
+		w.pad(w.quad[:])
+	}
 	if w.err == nil {
 		w.flush()
 	}
@@ -113,10 +135,6 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) flush() {
-	quads := w.fill / QuadPayload
-	for i := range quads {
-		padQuad((*[QuadPadded]byte)(w.out[i*QuadPadded:]), (*[QuadPayload]byte)(w.in[i*QuadPayload:]))
-	}
-	_, w.err = w.w.Write(w.out[:quads*QuadPadded])
-	w.fill = 0
+	_, w.err = w.w.Write(w.out)
+	w.out = w.out[:0]
 }

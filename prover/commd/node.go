@@ -107,6 +107,9 @@ func (h *Hasher) raiseFull(level int) {
 // parents, and only the last one of a layer has fewer.
 func (h *Hasher) raise(level int, nodes []byte) {
 	l := &h.layers[level+1]
+	if l.pending == nil {
+		l.pending = make([]byte, 0, len(nodes)) // With room for the next parents, which mostly come.
+	}
 	at := len(l.pending)
 	l.pending = slices.Grow(l.pending, len(nodes)/2)[:at+len(nodes)/2]
 	parents := l.pending[at:]

@@ -154,8 +154,8 @@ func (a *Aggregate) Proof(i int) (proof Proof, err error) {
 	}
 	level := commd.Depth(p.Size)
 	nodes := make([]commd.Node, 2*a.depth-level-1)
-	proof.Subtree = Path{Index: offset / p.Size, Nodes: nodes[: a.depth-level : a.depth-level]}
-	proof.Entry = Path{Index: Room(a.size)/EntrySize + uint64(i), Nodes: nodes[a.depth-level:]} //nolint:gosec // Checked.
+	proof.Subtree = Path{offset / p.Size, nodes[: a.depth-level : a.depth-level]}
+	proof.Entry = Path{Room(a.size)/EntrySize + uint64(i), nodes[a.depth-level:]} //nolint:gosec // Not negative.
 	if err = a.path(proof.Subtree, level); err == nil {
 		err = a.path(proof.Entry, 1)
 	}

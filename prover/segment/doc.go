@@ -32,9 +32,9 @@
 //
 // Of a layer are stored the nodes over pieces, in one run, and those over entries, in one run. All others are the root
 // of zeros, or lie within a piece. Where the runs begin and end follows from the header, because the pieces are
-// ordered: at each layer, the roots of the pieces of that size come first, and then their neighbours' parents. Roots and
-// entries have no place of their own, since they follow from this. An aggregate of 262,016 pieces takes 34 MB, in
-// memory as on disk, for which Build needs 0.3 s and, for a moment, 20 MB more.
+// ordered: at each layer, the roots of the pieces of that size come first, and then the parents of the layer below.
+// Roots and entries have no place of their own, since they follow from this. An aggregate of 262,016 pieces takes
+// 34 MB, in memory as on disk, for which Build needs 0.3 s and, for a moment, 20 MB more.
 //
 // Functions start no goroutines. An Aggregate is safe for concurrent use if its file is; an Object is not.
 package segment

@@ -112,11 +112,11 @@ func (o *Object) readPiece(p []byte) (int, error) {
 		_, err = io.ReadFull(o.payload, more[:])
 	}
 	switch {
-	case o.next == payload && err == io.EOF:
+	case o.next == payload && errors.Is(err, io.EOF):
 		err = o.Close()
 	case o.next == payload && err == nil:
 		err = fmt.Errorf("it goes on behind %d: %w", payload, ErrPayload)
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		err = fmt.Errorf("it ends at %d of %d: %w", o.next, payload, ErrPayload)
 	}
 	if err != nil {

@@ -189,7 +189,7 @@ func TestSeekingInAnObject(t *testing.T) {
 			t.Errorf("%d, %d: %d, %v", c.offset, c.whence, at, err)
 		}
 	}
-	if n, err := o.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+	if n, err := o.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("behind the end: %d, %v", n, err)
 	}
 	for _, whence := range []int{io.SeekStart, io.SeekEnd, 3} {

@@ -35,8 +35,8 @@ func (p Proof) Aggregate(piece Piece) (root commd.Node, size uint64, err error) 
 	}
 	above, below := len(p.Subtree.Nodes), commd.Depth(piece.Size)
 	if above < 1 || above+below > commd.MaxDepth || len(p.Entry.Nodes) != above+below-1 {
-		return commd.Node{}, 0, fmt.Errorf("paths of %d and %d nodes are not to one aggregate with a piece of %d bytes: %w",
-			above, len(p.Entry.Nodes), piece.Size, ErrProof)
+		return commd.Node{}, 0, fmt.Errorf("paths of %d and %d nodes do not end in one aggregate "+
+			"with a piece of %d bytes: %w", above, len(p.Entry.Nodes), piece.Size, ErrProof)
 	}
 	size = piece.Size << above
 	index := Room(size)
