@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"sort"
+	"sync"
 
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -20,9 +20,13 @@ type Aggregate struct {
 	// built is the file, if it was computed here. What is read from elsewhere is verified.
 	built []byte
 	root  commd.Node
+
+	find    sync.Once
+	found   map[commd.Node]int // positions of pieces
+	findErr error
 }
 
-// Build makes an aggregate of pieces in the order of Order, in memory. Its errors are those of Place.
+// Build makes an aggregate of pieces, the largest first, in memory. Its errors are those of Place.
 func Build(size uint64, pieces []Piece) (*Aggregate, error) {
 	l, err := place(size, pieces)
 	if err != nil {
@@ -132,13 +136,22 @@ func (a *Aggregate) Piece(i int) (p Piece, offset uint64, err error) {
 	return p, offset, err
 }
 
-// Find is the position of a piece. It returns ErrNoPiece.
+// Find is the position of a piece. The first call reads all of them. It returns ErrNoPiece.
 func (a *Aggregate) Find(root commd.Node, size uint64) (i int, err error) {
-	i, found := sort.Find(a.Len(), func(i int) int {
-		p, _, readErr := a.Piece(i)
-		err = cmp.Or(err, readErr)
-		return compare(Piece{Root: root, Size: size}, p)
+	a.find.Do(func() {
+		a.found = make(map[commd.Node]int, a.Len())
+		for i := range a.Len() {
+			p, _, err := a.Piece(i)
+			a.findErr = cmp.Or(a.findErr, err)
+			a.found[p.Root] = i
+		}
 	})
+	i, found := a.found[root]
+	if err = a.findErr; err == nil && found {
+		var p Piece
+		p, _, err = a.Piece(i)
+		found = p.Size == size
+	}
 	if err == nil && !found {
 		err = fmt.Errorf("%s of %d bytes: %w", commd.CID(root), size, ErrNoPiece)
 	}

@@ -26,7 +26,7 @@ var (
 	ErrPiece = errors.New("impossible piece")
 	// ErrSamePiece: a piece is there twice; a proof could be for either.
 	ErrSamePiece = errors.New("the same piece twice")
-	// ErrOrder: the pieces are not in the order of Order.
+	// ErrOrder: the pieces are not the largest first.
 	ErrOrder = errors.New("the pieces are not in order")
 	// ErrNoPiece: the aggregate has no such piece.
 	ErrNoPiece = errors.New("no such piece")
@@ -95,7 +95,7 @@ func CheckSize(size uint64) error {
 	return nil
 }
 
-// Order returns pieces largest first, and those of one size by the bytes of their root. So the same pieces always make
+// Order returns pieces largest first, and those of one size by the bytes of their root. So the same pieces make
 // the same aggregate, and no byte is lost between them.
 func Order(pieces []Piece) []Piece { return slices.SortedFunc(slices.Values(pieces), compare) }
 
@@ -103,7 +103,7 @@ func compare(a, b Piece) int {
 	return cmp.Or(cmp.Compare(b.Size, a.Size), bytes.Compare(a.Root[:], b.Root[:]))
 }
 
-// Place checks that an aggregate can have these pieces, in the order of Order, and returns their offsets, padded: each
+// Place checks that an aggregate can have these pieces, the largest first, and returns their offsets, padded: each
 // begins where the one before it ends. Its errors are all of this package's about sizes and pieces.
 func Place(size uint64, pieces []Piece) (offsets []uint64, err error) {
 	var end uint64

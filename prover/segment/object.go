@@ -23,7 +23,7 @@ type Object struct {
 	next    uint64 // where in the payload it goes on
 }
 
-// NewObject returns the object of an aggregate with these pieces, in the order of Order, with their payloads. open
+// NewObject returns the object of an aggregate with these pieces, the largest first, with their payloads. open
 // opens a piece's payload from an offset on; it is not called for what is not read. The errors are those of Place, and
 // ErrPiece for a payload that its piece cannot have.
 func NewObject(
