@@ -17,12 +17,8 @@ const maxBytes = 4 << 10
 // and refuses what has no meaning; it must not wait. perSecond limits the calls that are taken, in a second; the others
 // get status 429, and the host asks at its own time.
 func New[T any](token string, perSecond int, take func(T) error) http.Handler {
-	want, limit := []byte("Bearer "+token), rate.NewLimiter(rate.Limit(perSecond), perSecond)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if token == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
-			http.Error(w, "wrong token", http.StatusUnauthorized)
-			return
-		}
+	limit := rate.NewLimiter(rate.Limit(perSecond), perSecond)
+	return Known(token, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			http.Error(w, "call-backs are posted", http.StatusMethodNotAllowed)
 			return
@@ -41,5 +37,17 @@ func New[T any](token string, perSecond int, take func(T) error) http.Handler {
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// Known passes requests on that bring "Authorization: Bearer" and the token; without a token none.
+func Known(token string, next http.HandlerFunc) http.Handler {
+	want := []byte("Bearer " + token)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token == "" || subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+			http.Error(w, "wrong token", http.StatusUnauthorized)
+			return
+		}
+		next(w, r)
 	})
 }

@@ -108,6 +108,26 @@ type Node struct {
 	boot      *task        // nil: it does not boot
 	callbacks *http.Server // of an outside prover; nil: there is none
 	closes    []func() error
+	// morePieces are asked for pieces that are no files.
+	morePieces []port.PieceSource
+}
+
+// AddPieces lets sectors have pieces of another source, besides the files of pieces.
+func (n *Node) AddPieces(from port.PieceSource) { n.morePieces = append(n.morePieces, from) }
+
+// allPieces has the data of pieces: in files, or where else it is.
+type allPieces struct{ *Node }
+
+func (a allPieces) List() ([]events.SectorPiece, error) { return a.Pieces.List() }
+
+func (a allPieces) Open(ctx context.Context, piece events.SectorPiece) (io.ReadCloser, error) {
+	in, err := a.Pieces.Open(ctx, piece)
+	for _, from := range a.morePieces {
+		if errors.Is(err, events.ErrNoSuchPiece) {
+			in, err = from.Open(ctx, piece)
+		}
+	}
+	return in, err
 }
 
 // OnClose has f called when the node is closed, for what a room was made from.

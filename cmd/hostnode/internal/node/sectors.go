@@ -194,7 +194,7 @@ func (n *Node) openSectors(ctx context.Context, o Options) (*actors.SectorPorts,
 	if err := marginFits(o.Host.Sectors.ProveMargin, rules); err != nil {
 		return nil, err
 	}
-	ports := &actors.SectorPorts{Files: n.sectors, Pieces: n.Pieces, Chain: n.Provider}
+	ports := &actors.SectorPorts{Files: n.sectors, Pieces: allPieces{n}, Chain: n.Provider}
 	switch s.Sealer {
 	case "commd":
 		ports.Sealer, ports.Space = sealer.NewCommD(n.sectors, rules.SealLeaves), commdSpace
