@@ -12443,6 +12443,115 @@ func (x *PieceQueued) GetKept() bool {
 	return false
 }
 
+// PackingSet: pieces are packed like this from now on.
+type PackingSet struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	At                 *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Packer             string                 `protobuf:"bytes,2,opt,name=packer,proto3" json:"packer,omitempty"`                   // ferry or greedy
+	Size               uint64                 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`                      // of an aggregate
+	Smallest           uint64                 `protobuf:"varint,4,opt,name=smallest,proto3" json:"smallest,omitempty"`              // class of ferries, and of isolated aggregates
+	MinFill            uint64                 `protobuf:"varint,5,opt,name=min_fill,json=minFill,proto3" json:"min_fill,omitempty"` // bytes of pieces that an aggregate has at least
+	Batch              uint64                 `protobuf:"varint,6,opt,name=batch,proto3" json:"batch,omitempty"`
+	Merge              uint64                 `protobuf:"varint,7,opt,name=merge,proto3" json:"merge,omitempty"`
+	WindowMilliseconds uint64                 `protobuf:"varint,8,opt,name=window_milliseconds,json=windowMilliseconds,proto3" json:"window_milliseconds,omitempty"`
+	NoticeMilliseconds uint64                 `protobuf:"varint,9,opt,name=notice_milliseconds,json=noticeMilliseconds,proto3" json:"notice_milliseconds,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *PackingSet) Reset() {
+	*x = PackingSet{}
+	mi := &file_hostnode_messages_proto_msgTypes[178]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PackingSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PackingSet) ProtoMessage() {}
+
+func (x *PackingSet) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[178]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PackingSet.ProtoReflect.Descriptor instead.
+func (*PackingSet) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{178}
+}
+
+func (x *PackingSet) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *PackingSet) GetPacker() string {
+	if x != nil {
+		return x.Packer
+	}
+	return ""
+}
+
+func (x *PackingSet) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *PackingSet) GetSmallest() uint64 {
+	if x != nil {
+		return x.Smallest
+	}
+	return 0
+}
+
+func (x *PackingSet) GetMinFill() uint64 {
+	if x != nil {
+		return x.MinFill
+	}
+	return 0
+}
+
+func (x *PackingSet) GetBatch() uint64 {
+	if x != nil {
+		return x.Batch
+	}
+	return 0
+}
+
+func (x *PackingSet) GetMerge() uint64 {
+	if x != nil {
+		return x.Merge
+	}
+	return 0
+}
+
+func (x *PackingSet) GetWindowMilliseconds() uint64 {
+	if x != nil {
+		return x.WindowMilliseconds
+	}
+	return 0
+}
+
+func (x *PackingSet) GetNoticeMilliseconds() uint64 {
+	if x != nil {
+		return x.NoticeMilliseconds
+	}
+	return 0
+}
+
 // FerryLoaded: these queued pieces travel together. Of a list in parts, the last decides; one without it is void.
 type FerryLoaded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -12460,7 +12569,7 @@ type FerryLoaded struct {
 
 func (x *FerryLoaded) Reset() {
 	*x = FerryLoaded{}
-	mi := &file_hostnode_messages_proto_msgTypes[178]
+	mi := &file_hostnode_messages_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12472,7 +12581,7 @@ func (x *FerryLoaded) String() string {
 func (*FerryLoaded) ProtoMessage() {}
 
 func (x *FerryLoaded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[178]
+	mi := &file_hostnode_messages_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12485,7 +12594,7 @@ func (x *FerryLoaded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FerryLoaded.ProtoReflect.Descriptor instead.
 func (*FerryLoaded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{178}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *FerryLoaded) GetAt() *timestamppb.Timestamp {
@@ -12558,7 +12667,7 @@ type FerriesMerged struct {
 
 func (x *FerriesMerged) Reset() {
 	*x = FerriesMerged{}
-	mi := &file_hostnode_messages_proto_msgTypes[179]
+	mi := &file_hostnode_messages_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12570,7 +12679,7 @@ func (x *FerriesMerged) String() string {
 func (*FerriesMerged) ProtoMessage() {}
 
 func (x *FerriesMerged) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[179]
+	mi := &file_hostnode_messages_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12583,7 +12692,7 @@ func (x *FerriesMerged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FerriesMerged.ProtoReflect.Descriptor instead.
 func (*FerriesMerged) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{179}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *FerriesMerged) GetAt() *timestamppb.Timestamp {
@@ -12635,7 +12744,7 @@ type AggregateMade struct {
 
 func (x *AggregateMade) Reset() {
 	*x = AggregateMade{}
-	mi := &file_hostnode_messages_proto_msgTypes[180]
+	mi := &file_hostnode_messages_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12647,7 +12756,7 @@ func (x *AggregateMade) String() string {
 func (*AggregateMade) ProtoMessage() {}
 
 func (x *AggregateMade) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[180]
+	mi := &file_hostnode_messages_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12660,7 +12769,7 @@ func (x *AggregateMade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateMade.ProtoReflect.Descriptor instead.
 func (*AggregateMade) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{180}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *AggregateMade) GetAt() *timestamppb.Timestamp {
@@ -12709,7 +12818,7 @@ type AggregateApproved struct {
 
 func (x *AggregateApproved) Reset() {
 	*x = AggregateApproved{}
-	mi := &file_hostnode_messages_proto_msgTypes[181]
+	mi := &file_hostnode_messages_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12721,7 +12830,7 @@ func (x *AggregateApproved) String() string {
 func (*AggregateApproved) ProtoMessage() {}
 
 func (x *AggregateApproved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[181]
+	mi := &file_hostnode_messages_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12734,7 +12843,7 @@ func (x *AggregateApproved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateApproved.ProtoReflect.Descriptor instead.
 func (*AggregateApproved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{181}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *AggregateApproved) GetAt() *timestamppb.Timestamp {
@@ -12769,7 +12878,7 @@ type AggregateRejected struct {
 
 func (x *AggregateRejected) Reset() {
 	*x = AggregateRejected{}
-	mi := &file_hostnode_messages_proto_msgTypes[182]
+	mi := &file_hostnode_messages_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12781,7 +12890,7 @@ func (x *AggregateRejected) String() string {
 func (*AggregateRejected) ProtoMessage() {}
 
 func (x *AggregateRejected) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[182]
+	mi := &file_hostnode_messages_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12794,7 +12903,7 @@ func (x *AggregateRejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateRejected.ProtoReflect.Descriptor instead.
 func (*AggregateRejected) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{182}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *AggregateRejected) GetAt() *timestamppb.Timestamp {
@@ -12858,7 +12967,7 @@ type PieceRefused struct {
 
 func (x *PieceRefused) Reset() {
 	*x = PieceRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[183]
+	mi := &file_hostnode_messages_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12870,7 +12979,7 @@ func (x *PieceRefused) String() string {
 func (*PieceRefused) ProtoMessage() {}
 
 func (x *PieceRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[183]
+	mi := &file_hostnode_messages_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12883,7 +12992,7 @@ func (x *PieceRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceRefused.ProtoReflect.Descriptor instead.
 func (*PieceRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{183}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *PieceRefused) GetAt() *timestamppb.Timestamp {
@@ -12919,7 +13028,7 @@ type CopiesReleased struct {
 
 func (x *CopiesReleased) Reset() {
 	*x = CopiesReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[184]
+	mi := &file_hostnode_messages_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12931,7 +13040,7 @@ func (x *CopiesReleased) String() string {
 func (*CopiesReleased) ProtoMessage() {}
 
 func (x *CopiesReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[184]
+	mi := &file_hostnode_messages_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12944,7 +13053,7 @@ func (x *CopiesReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopiesReleased.ProtoReflect.Descriptor instead.
 func (*CopiesReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{184}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *CopiesReleased) GetAt() *timestamppb.Timestamp {
@@ -12980,7 +13089,7 @@ type DealOffered struct {
 
 func (x *DealOffered) Reset() {
 	*x = DealOffered{}
-	mi := &file_hostnode_messages_proto_msgTypes[185]
+	mi := &file_hostnode_messages_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12992,7 +13101,7 @@ func (x *DealOffered) String() string {
 func (*DealOffered) ProtoMessage() {}
 
 func (x *DealOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[185]
+	mi := &file_hostnode_messages_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13005,7 +13114,7 @@ func (x *DealOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealOffered.ProtoReflect.Descriptor instead.
 func (*DealOffered) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{185}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *DealOffered) GetAt() *timestamppb.Timestamp {
@@ -13040,7 +13149,7 @@ type DealSigned struct {
 
 func (x *DealSigned) Reset() {
 	*x = DealSigned{}
-	mi := &file_hostnode_messages_proto_msgTypes[186]
+	mi := &file_hostnode_messages_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13052,7 +13161,7 @@ func (x *DealSigned) String() string {
 func (*DealSigned) ProtoMessage() {}
 
 func (x *DealSigned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[186]
+	mi := &file_hostnode_messages_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13065,7 +13174,7 @@ func (x *DealSigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealSigned.ProtoReflect.Descriptor instead.
 func (*DealSigned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{186}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *DealSigned) GetAt() *timestamppb.Timestamp {
@@ -13093,7 +13202,7 @@ type DealApproved struct {
 
 func (x *DealApproved) Reset() {
 	*x = DealApproved{}
-	mi := &file_hostnode_messages_proto_msgTypes[187]
+	mi := &file_hostnode_messages_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13105,7 +13214,7 @@ func (x *DealApproved) String() string {
 func (*DealApproved) ProtoMessage() {}
 
 func (x *DealApproved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[187]
+	mi := &file_hostnode_messages_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13118,7 +13227,7 @@ func (x *DealApproved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealApproved.ProtoReflect.Descriptor instead.
 func (*DealApproved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{187}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *DealApproved) GetAt() *timestamppb.Timestamp {
@@ -13151,7 +13260,7 @@ type DealRejected struct {
 
 func (x *DealRejected) Reset() {
 	*x = DealRejected{}
-	mi := &file_hostnode_messages_proto_msgTypes[188]
+	mi := &file_hostnode_messages_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13163,7 +13272,7 @@ func (x *DealRejected) String() string {
 func (*DealRejected) ProtoMessage() {}
 
 func (x *DealRejected) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[188]
+	mi := &file_hostnode_messages_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13176,7 +13285,7 @@ func (x *DealRejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealRejected.ProtoReflect.Descriptor instead.
 func (*DealRejected) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{188}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *DealRejected) GetAt() *timestamppb.Timestamp {
@@ -13240,7 +13349,7 @@ type DealDoubted struct {
 
 func (x *DealDoubted) Reset() {
 	*x = DealDoubted{}
-	mi := &file_hostnode_messages_proto_msgTypes[189]
+	mi := &file_hostnode_messages_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13252,7 +13361,7 @@ func (x *DealDoubted) String() string {
 func (*DealDoubted) ProtoMessage() {}
 
 func (x *DealDoubted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[189]
+	mi := &file_hostnode_messages_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13265,7 +13374,7 @@ func (x *DealDoubted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealDoubted.ProtoReflect.Descriptor instead.
 func (*DealDoubted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{189}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *DealDoubted) GetAt() *timestamppb.Timestamp {
@@ -14325,7 +14434,18 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\apayload\x18\x05 \x01(\x04R\apayload\x12\x18\n" +
 	"\acontent\x18\x06 \x01(\tR\acontent\x12\x14\n" +
 	"\x05group\x18\a \x01(\tR\x05group\x12\x12\n" +
-	"\x04kept\x18\b \x01(\bR\x04kept\"\xd7\x01\n" +
+	"\x04kept\x18\b \x01(\bR\x04kept\"\xa9\x02\n" +
+	"\n" +
+	"PackingSet\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06packer\x18\x02 \x01(\tR\x06packer\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\x12\x1a\n" +
+	"\bsmallest\x18\x04 \x01(\x04R\bsmallest\x12\x19\n" +
+	"\bmin_fill\x18\x05 \x01(\x04R\aminFill\x12\x14\n" +
+	"\x05batch\x18\x06 \x01(\x04R\x05batch\x12\x14\n" +
+	"\x05merge\x18\a \x01(\x04R\x05merge\x12/\n" +
+	"\x13window_milliseconds\x18\b \x01(\x04R\x12windowMilliseconds\x12/\n" +
+	"\x13notice_milliseconds\x18\t \x01(\x04R\x12noticeMilliseconds\"\xd7\x01\n" +
 	"\vFerryLoaded\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05ferry\x18\x02 \x01(\tR\x05ferry\x12\x14\n" +
@@ -14413,7 +14533,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 190)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 191)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -14594,155 +14714,156 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*ContentRefused)(nil),             // 176: hostnode.v1.ContentRefused
 	(*ContentRetried)(nil),             // 177: hostnode.v1.ContentRetried
 	(*PieceQueued)(nil),                // 178: hostnode.v1.PieceQueued
-	(*FerryLoaded)(nil),                // 179: hostnode.v1.FerryLoaded
-	(*FerriesMerged)(nil),              // 180: hostnode.v1.FerriesMerged
-	(*AggregateMade)(nil),              // 181: hostnode.v1.AggregateMade
-	(*AggregateApproved)(nil),          // 182: hostnode.v1.AggregateApproved
-	(*AggregateRejected)(nil),          // 183: hostnode.v1.AggregateRejected
-	(*PieceRefused)(nil),               // 184: hostnode.v1.PieceRefused
-	(*CopiesReleased)(nil),             // 185: hostnode.v1.CopiesReleased
-	(*DealOffered)(nil),                // 186: hostnode.v1.DealOffered
-	(*DealSigned)(nil),                 // 187: hostnode.v1.DealSigned
-	(*DealApproved)(nil),               // 188: hostnode.v1.DealApproved
-	(*DealRejected)(nil),               // 189: hostnode.v1.DealRejected
-	(*DealDoubted)(nil),                // 190: hostnode.v1.DealDoubted
-	(*timestamppb.Timestamp)(nil),      // 191: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 192: google.protobuf.FieldOptions
+	(*PackingSet)(nil),                 // 179: hostnode.v1.PackingSet
+	(*FerryLoaded)(nil),                // 180: hostnode.v1.FerryLoaded
+	(*FerriesMerged)(nil),              // 181: hostnode.v1.FerriesMerged
+	(*AggregateMade)(nil),              // 182: hostnode.v1.AggregateMade
+	(*AggregateApproved)(nil),          // 183: hostnode.v1.AggregateApproved
+	(*AggregateRejected)(nil),          // 184: hostnode.v1.AggregateRejected
+	(*PieceRefused)(nil),               // 185: hostnode.v1.PieceRefused
+	(*CopiesReleased)(nil),             // 186: hostnode.v1.CopiesReleased
+	(*DealOffered)(nil),                // 187: hostnode.v1.DealOffered
+	(*DealSigned)(nil),                 // 188: hostnode.v1.DealSigned
+	(*DealApproved)(nil),               // 189: hostnode.v1.DealApproved
+	(*DealRejected)(nil),               // 190: hostnode.v1.DealRejected
+	(*DealDoubted)(nil),                // 191: hostnode.v1.DealDoubted
+	(*timestamppb.Timestamp)(nil),      // 192: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 193: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	191, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	191, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	192, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	192, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	191, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	191, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	191, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	191, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	192, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	192, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	192, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	192, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	191, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	191, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	191, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	191, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	191, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	192, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	192, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	192, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	192, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	192, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	191, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	191, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	191, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	191, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	191, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	191, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	191, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	192, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	192, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	192, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	192, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	192, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	192, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	192, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	191, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	191, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	191, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	191, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	191, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	191, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	191, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	191, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	192, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	192, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	192, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	192, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	192, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	192, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	192, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	192, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	191, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	191, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	191, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	192, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	192, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	192, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	191, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	191, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	191, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	191, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	191, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	191, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	191, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	191, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	191, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	191, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	191, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	191, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	191, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	191, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	191, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	191, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	191, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	191, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	192, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	192, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	192, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	192, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	192, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	192, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	192, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	192, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	192, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	192, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	192, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	192, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	192, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	192, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	192, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	192, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	192, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	192, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	191, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	191, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	191, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	192, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	192, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	192, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	191, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	191, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	191, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	191, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	192, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	192, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	192, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	192, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	191, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	191, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	191, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	191, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	191, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	191, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	191, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	191, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	191, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	191, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	191, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	191, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	191, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	191, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	191, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	191, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	191, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	191, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	191, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	191, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	191, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	191, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	191, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	191, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	191, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	191, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	191, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	191, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	191, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	191, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	191, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	191, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	191, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	191, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	191, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	191, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	191, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	191, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	191, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	191, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	191, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	191, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	191, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	191, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	191, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	191, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	191, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	191, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	191, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	191, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	191, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	192, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	192, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	192, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	192, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	192, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	192, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	192, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	192, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	192, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	192, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	192, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	192, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	192, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	192, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	192, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	192, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	192, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	192, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	192, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	192, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	192, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	192, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	192, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	192, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	192, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	192, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	192, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	192, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	192, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	192, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	192, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	192, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	192, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	192, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	192, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	192, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	192, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	192, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	192, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	192, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	192, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	192, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	192, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	192, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	192, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	192, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	192, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	192, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	192, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	192, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	192, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	191, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	192, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	191, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	192, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -14750,111 +14871,112 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	191, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	191, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	191, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	191, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	191, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	191, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	191, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	191, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	191, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	191, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	191, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	192, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	192, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	192, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	192, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	192, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	192, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	192, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	192, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	192, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	192, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	192, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
 	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	191, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	191, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	192, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	192, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	191, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	191, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
+	192, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	192, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
 	136, // 157: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
-	191, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
+	192, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
 	136, // 159: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
-	191, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
-	191, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
-	191, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
+	192, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
+	192, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
+	192, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
 	140, // 163: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
-	191, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
-	191, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
+	192, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
+	192, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
 	140, // 166: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
-	191, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
-	191, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
-	191, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
-	191, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
-	191, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
-	191, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
-	191, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
+	192, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
+	192, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
+	192, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
+	192, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
+	192, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
+	192, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
+	192, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
 	142, // 174: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
+	192, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
 	142, // 176: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
+	192, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
 	142, // 178: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
+	192, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
 	142, // 180: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
+	192, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
 	142, // 182: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
+	192, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
 	142, // 184: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
-	191, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
-	191, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
-	191, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
-	191, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	191, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	191, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	191, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	192, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
+	192, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
+	192, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
+	192, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	192, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	192, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	192, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
 	2,   // 192: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	191, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	191, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	191, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
-	191, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	192, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	192, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	192, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	192, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
 	158, // 197: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
 	159, // 198: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
 	159, // 199: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
 	162, // 200: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
 	161, // 201: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	191, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	191, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	192, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	192, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
 	160, // 204: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	191, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	191, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	191, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	191, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	192, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	192, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	192, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	192, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
 	164, // 209: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
 	165, // 210: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
 	166, // 211: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
 	167, // 212: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
 	168, // 213: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
 	169, // 214: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	191, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	191, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	192, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	192, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
 	171, // 217: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	191, // 218: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
+	192, // 218: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
 	173, // 219: hostnode.v1.ContentRequested.source:type_name -> hostnode.v1.ContentSource
-	191, // 220: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
+	192, // 220: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
 	173, // 221: hostnode.v1.ContentSourceAdded.source:type_name -> hostnode.v1.ContentSource
-	191, // 222: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
-	191, // 223: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
-	191, // 224: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
-	191, // 225: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
-	191, // 226: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
-	191, // 227: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
-	191, // 228: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
-	191, // 229: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
-	191, // 230: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
-	191, // 231: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
-	191, // 232: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
-	191, // 233: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
-	191, // 234: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
-	191, // 235: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
-	191, // 236: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
-	191, // 237: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
-	192, // 238: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 239: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	240, // [240:240] is the sub-list for method output_type
-	240, // [240:240] is the sub-list for method input_type
-	239, // [239:240] is the sub-list for extension type_name
-	238, // [238:239] is the sub-list for extension extendee
-	0,   // [0:238] is the sub-list for field type_name
+	192, // 222: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
+	192, // 223: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
+	192, // 224: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
+	192, // 225: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
+	192, // 226: hostnode.v1.PackingSet.at:type_name -> google.protobuf.Timestamp
+	192, // 227: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
+	192, // 228: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
+	192, // 229: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
+	192, // 230: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
+	192, // 231: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
+	192, // 232: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
+	192, // 233: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
+	192, // 234: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
+	192, // 235: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
+	192, // 236: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
+	192, // 237: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
+	192, // 238: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
+	193, // 239: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 240: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	241, // [241:241] is the sub-list for method output_type
+	241, // [241:241] is the sub-list for method input_type
+	240, // [240:241] is the sub-list for extension type_name
+	239, // [239:240] is the sub-list for extension extendee
+	0,   // [0:239] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -14879,7 +15001,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   190,
+			NumMessages:   191,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

@@ -275,6 +275,7 @@ type CargoEvent interface {
 }
 
 func (*PieceQueued) cargoEvent()       {}
+func (*PackingSet) cargoEvent()        {}
 func (*FerryLoaded) cargoEvent()       {}
 func (*FerriesMerged) cargoEvent()     {}
 func (*AggregateMade) cargoEvent()     {}

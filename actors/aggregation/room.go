@@ -278,6 +278,7 @@ func (r *Room) begin(a *shell.Turn, m recordRead) {
 // resume goes on with CARs and deals, once it is known where all pieces are.
 func (r *Room) resume(a *shell.Turn, m recordRead) {
 	r.read = true
+	r.decide(a, cargo.Set{At: r.Clock.Now(), Packing: r.Packing}, causePacked, nil)
 	for _, link := range slices.SortedFunc(maps.Keys(m.contents), compareLinks) {
 		if one := m.contents[link]; !r.over(one.State) {
 			r.car(a, link, one)

@@ -67,6 +67,11 @@ type (
 		Kept          bool   // a copy of its bytes is kept here
 		Largest       uint64 // that the settings take, padded; 0: any
 	}
+	// Set says how pieces are packed from now on. ErrPacking.
+	Set struct {
+		At      time.Time
+		Packing Packing
+	}
 	// Load has a part of a list of queued pieces travel together. ErrStale.
 	Load struct {
 		At             time.Time
@@ -117,6 +122,7 @@ type (
 )
 
 func (c Queue) given() time.Time   { return c.At }
+func (c Set) given() time.Time     { return c.At }
 func (c Load) given() time.Time    { return c.At }
 func (c Merge) given() time.Time   { return c.At }
 func (c Make) given() time.Time    { return c.At }
@@ -138,6 +144,11 @@ func decide(s State, c Command) (Event, error) {
 	switch c := c.(type) {
 	case Queue:
 		return queue(s, c)
+	case Set:
+		if err := c.Packing.Check(); err != nil || s.Packing == c.Packing {
+			return nil, err
+		}
+		return c.Packing.message(), nil
 	case Load:
 		return load(s, c)
 	case Merge:

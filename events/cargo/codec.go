@@ -26,6 +26,7 @@ func Table() []events.Entry {
 			At: at, Priority: 1, Piece: piece, Size: 1024, Payload: 1000, Content: events.ContentLink{1}.String(),
 			Group: "free", Kept: true,
 		}),
+		entry("PackingSet", events.Stamp([]Event{Documented().message()}, at.AsTime())[0]),
 		entry("FerryLoaded", &messages.FerryLoaded{
 			At: at, Ferry: list, Class: 1 << 30, Pieces: []uint64{1, 2}, Part: 1, Parts: 1, Full: true, Isolated: true,
 		}),
@@ -59,6 +60,8 @@ func check(m proto.Message) error {
 		if err == nil {
 			err = commd.CheckPieceSize(e.GetSize())
 		}
+	case *messages.PackingSet:
+		err = packingOf(e).Check()
 	case *messages.FerryLoaded:
 		part, parts = e.GetPart(), e.GetParts()
 		if part == 0 || len(e.GetPieces()) == 0 || len(e.GetPieces()) > MaxPart || !powerOfTwo(e.GetClass()) {

@@ -74,6 +74,8 @@ func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.PieceQueued:
 		s.queued(e)
+	case *messages.PackingSet:
+		s.Packing = packingOf(e)
 	case *messages.FerryLoaded:
 		s.loaded(e)
 	case *messages.FerriesMerged:

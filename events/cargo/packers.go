@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/prover/segment"
 )
@@ -35,6 +37,26 @@ func Documented() Packing {
 		Window: 5 * time.Minute, Notice: 48 * time.Hour,
 	}
 }
+
+func (p Packing) message() *messages.PackingSet {
+	return &messages.PackingSet{
+		Packer: p.Packer, Size: p.Size, Smallest: p.Smallest, MinFill: p.MinFill,
+		Batch: uint64(p.Batch), Merge: uint64(p.Merge), //nolint:gosec // They are checked.
+		WindowMilliseconds: uint64(p.Window / time.Millisecond), //nolint:gosec // Likewise.
+		NoticeMilliseconds: uint64(p.Notice / time.Millisecond), //nolint:gosec // Likewise.
+	}
+}
+
+func packingOf(m *messages.PackingSet) Packing {
+	milliseconds := func(n uint64) time.Duration { return time.Duration(min(n, maxMilliseconds)) * time.Millisecond } //nolint:gosec // It fits.
+	return Packing{
+		Packer: m.GetPacker(), Size: m.GetSize(), Smallest: m.GetSmallest(), MinFill: m.GetMinFill(),
+		Batch: int(min(m.GetBatch(), math.MaxInt32)), Merge: int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // They fit.
+		Window: milliseconds(m.GetWindowMilliseconds()), Notice: milliseconds(m.GetNoticeMilliseconds()),
+	}
+}
+
+const maxMilliseconds = uint64(math.MaxInt64 / time.Millisecond)
 
 // ErrPacking: pieces cannot be packed like this.
 var ErrPacking = errors.New("pieces cannot be packed like this")

@@ -82,6 +82,7 @@ type ledger struct {
 	index  [shards]*shard
 	count  uint64
 
+	Packing Packing  // in force; zero: none was set
 	names   []string // of groups
 	Groups  map[string]Group
 	Refusal map[uint64]string // why pieces are refused
