@@ -207,6 +207,7 @@ type Reading struct {
 	Account events.Address
 	Store   events.Store
 	Until   projections.Until // which events count; nil: all
+	DataDir string            // with files of which the record says what they are
 	// Rows are those of this host in a machine's own view (projections/catalog), for RowsOf.
 	Rows func(category string) any
 }

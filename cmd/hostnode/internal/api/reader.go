@@ -97,6 +97,7 @@ func (r *reader) machines() []Machine { return r.Machines }
 func (r *reader) parts() (all []any) {
 	reading := Reading{
 		AsOf: r.asOf(), Account: r.Account, Store: r.store, Until: r.past,
+		DataDir: r.DataDir,
 		Rows: func(category string) any {
 			rows, _ := r.views.Of(category)
 			return rows[r.Account.String()]
