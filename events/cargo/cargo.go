@@ -49,6 +49,10 @@ var (
 	ErrOtherPayload = errors.New("the piece is known with another size")
 	// ErrStale: the command is about a state that is over. Nothing happened.
 	ErrStale = errors.New("the pieces are somewhere else now")
+	// ErrUnknownPiece: there is no such piece.
+	ErrUnknownPiece = errors.New("no such piece was taken in")
+	// ErrNoProof: the piece is in no aggregate.
+	ErrNoProof = errors.New("there is no proof, because the piece is in no aggregate")
 	// ErrUnknown: there is no such aggregate.
 	ErrUnknown = errors.New("there is no such aggregate")
 )

@@ -407,7 +407,7 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 		return out, err
 	}
 	if at.Aggregate == "" {
-		return out, fmt.Errorf("%w: %s is %s", ErrNoProof, at.Content.Link, at.Stage)
+		return out, fmt.Errorf("%w: %s is %s", cargo.ErrNoProof, at.Content.Link, at.Stage)
 	}
 	s := r.ledger()
 	layout := room.LayoutOf(s, s.Aggregate(at.Aggregate))
@@ -430,7 +430,7 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 		}
 		return inclusion.Of(p, layout.Contents[i], a, path, name), nil
 	}
-	return out, fmt.Errorf("%w: %s", ErrNoProof, at.Piece)
+	return out, fmt.Errorf("%w: %s", cargo.ErrNoProof, at.Piece)
 }
 
 // proofs has the proofs of an aggregate: as they were stored when it was made or, if that file is not here, made again.
@@ -445,9 +445,6 @@ func (r reader) proofs(l room.Layout) (a *segment.Aggregate, closed func() error
 	a, err = segment.Build(l.Size, l.Pieces)
 	return a, func() error { return nil }, err
 }
-
-// ErrNoProof: the piece is in no aggregate.
-var ErrNoProof = errors.New("there is no proof, because the piece is in no aggregate")
 
 // fold folds a stream, as far as the question goes.
 func fold[S any, E proto.Message](

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/aggregation"
 	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sectors"
@@ -34,6 +35,8 @@ import (
 	"github.com/hostnode/hostnode/docs"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
 	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/embedded"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -41,6 +44,7 @@ import (
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/transfer"
 	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/prover/segment"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/dataset"
 )
@@ -58,7 +62,7 @@ var table = sync.OnceValue(func() problem.Table {
 })
 
 // all are in the order in which they are tried.
-var all = slices.Concat(hostRows, sectorRows, nodeRows, recordRows, fileRows, demoRows, otherRows)
+var all = slices.Concat(hostRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows)
 
 // hostRows are about settings, the host's process, its account and the chain.
 var hostRows = []problem.Row{
@@ -145,6 +149,23 @@ var nodeRows = []problem.Row{
 	{Code: "node-unexplained", Status: http.StatusBadRequest, Is: downtime.ErrUnexplained},
 	{Code: "node-clock", Status: http.StatusConflict, Is: downtime.ErrClock},
 	{Code: "node-rules", Status: http.StatusBadRequest, Is: downtime.ErrRules},
+}
+
+// aggregationRows are about CARs, pieces, aggregates and deals.
+var aggregationRows = []problem.Row{
+	{Code: "content-request", Status: http.StatusBadRequest, Is: content.ErrRequest},
+	{Code: "content-size", Status: http.StatusConflict, Is: content.ErrOtherSize},
+	{Code: "content-unknown", Status: http.StatusNotFound, Is: content.ErrUnknown},
+	{Code: "source-forbidden", Status: http.StatusBadRequest, Is: events.ErrForbiddenSource},
+	{Code: "aggregation-busy", Status: http.StatusServiceUnavailable, Is: aggregation.ErrBusy},
+	{Code: "group-quota", Status: http.StatusConflict, Is: aggregation.ErrQuota},
+	{Code: "cargo-piece-unknown", Status: http.StatusNotFound, Is: cargo.ErrUnknownPiece},
+	{Code: "aggregate-unknown", Status: http.StatusNotFound, Is: cargo.ErrUnknown},
+	{Code: "aggregate-report", Status: http.StatusConflict, Is: aggregation.ErrReport},
+	{Code: "inclusion-none", Status: http.StatusConflict, Is: cargo.ErrNoProof},
+	{Code: "inclusion-wrong", Status: http.StatusBadRequest, Is: segment.ErrProof},
+	{Code: "deal-over", Status: http.StatusConflict, Is: events.ErrDealOver},
+	{Code: "broker-away", Status: http.StatusServiceUnavailable, Is: events.ErrBrokerAway},
 }
 
 // sectorRows are about sectors and their pieces.
