@@ -48,7 +48,7 @@ func (p Piece) Size() uint64 { return 1 << p.log }
 func (p Piece) Suspected() bool { return p.suspect }
 
 // Pieces are many, so that they are kept in chunks, and found by their roots in shards. Two states that come from one
-// (Share) share them; whoever changes one copies it first.
+// (Share) share them: who changes one copies it first.
 const (
 	chunkSize = 1024
 	shards    = 1024

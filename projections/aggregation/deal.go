@@ -23,9 +23,9 @@ type Deal struct {
 	BadPieces int      `json:"badPieces,omitempty"`
 	Reason    string   `json:"reason,omitempty"`
 	By        string   `json:"by,omitempty"` // a person who rejected it
-	// Doubts counts what was not believed; Doubted is the newest.
-	Doubts  int    `json:"doubts,omitempty"`
-	Doubted string `json:"doubted,omitempty"`
+	// TimesDoubted counts what was not believed; Doubted is the newest.
+	TimesDoubted int    `json:"timesDoubted,omitempty"`
+	Doubted      string `json:"doubted,omitempty"`
 }
 
 // mostBad is how many bad pieces of a deal are shown.
@@ -79,7 +79,7 @@ func (d *deals) rows() []Deal {
 		rows = append(rows, Deal{
 			Aggregate: one.Aggregate, Status: s.Status, Broker: s.Broker, Size: s.Size, Deal: s.Deal,
 			Inserted: s.Inserted, Signed: s.Signed, Processed: s.Processed, Bad: s.Bad, BadPieces: one.Bad,
-			Reason: s.Reason, By: s.By, Doubts: s.Doubts, Doubted: s.Doubted,
+			Reason: s.Reason, By: s.By, TimesDoubted: s.Doubts, Doubted: s.Doubted,
 		})
 	}
 	return rows
