@@ -34,21 +34,22 @@ func TestHistoriesAreRecorded(t *testing.T) {
 		t.Skip("only with -record")
 	}
 	for name, tell := range map[string]func(*testing.T) []events.Recorded{
-		"a_day":     aDay,
-		"ends":      ends,
-		"again":     owedAgain,
-		"damaged":   damaged,
-		"sectors":   sectors,
-		"pieces":    pieceFiles,
-		"lives":     func(t *testing.T) []events.Recorded { return kept(t, "sectors") },
-		"nodes":     func(t *testing.T) []events.Recorded { return kept(t, "nodes") },
-		"withdrawn": withdrawn,
-		"stuck":     stuck,
-		"members":   members,
-		"complete":  func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
-		"forfeited": func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
-		"simulated": func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
-		"spoilt":    func(t *testing.T) []events.Recorded { return sim.Run(t, 1, spoilt).Record },
+		"a_day":       aDay,
+		"ends":        ends,
+		"again":       owedAgain,
+		"damaged":     damaged,
+		"sectors":     sectors,
+		"pieces":      pieceFiles,
+		"lives":       func(t *testing.T) []events.Recorded { return kept(t, "sectors") },
+		"aggregation": func(t *testing.T) []events.Recorded { return kept(t, "aggregation") },
+		"nodes":       func(t *testing.T) []events.Recorded { return kept(t, "nodes") },
+		"withdrawn":   withdrawn,
+		"stuck":       stuck,
+		"members":     members,
+		"complete":    func(t *testing.T) []events.Recorded { return oldHistory(t, "complete") },
+		"forfeited":   func(t *testing.T) []events.Recorded { return oldHistory(t, "forfeited") },
+		"simulated":   func(t *testing.T) []events.Recorded { return sim.Run(t, 1, all).Record },
+		"spoilt":      func(t *testing.T) []events.Recorded { return sim.Run(t, 1, spoilt).Record },
 	} {
 		if *record == name || *record == "all" {
 			writeHistory(t, filepath.Join("testdata", "histories", name+".jsonl"), tell(t))

@@ -1,5 +1,5 @@
 // Package js holds the projections that run inside an EventStoreDB: the views
-// of availabilities, nodes, reservations, sectors and slots for people who look at a host with
+// of aggregates, availabilities, nodes, reservations, sectors and slots for people who look at a host with
 // the tools of their event store and not with hostnode. They are JavaScript, as
 // the server's own engine wants it, and each file explains itself in its first
 // lines; start with availability.js.
@@ -55,7 +55,7 @@ func Parse(query string) (Projection, error) {
 func All() []Projection {
 	var all []Projection
 	for _, name := range []string{
-		"availability.js", "node.js", "reservation.js", "sector.js", "sectors.js", "slot.js",
+		"aggregation.js", "availability.js", "node.js", "reservation.js", "sector.js", "sectors.js", "slot.js",
 	} {
 		p, err := Parse(shared.ReplaceAllStringFunc(read(name), func(line string) string {
 			return read(shared.FindStringSubmatch(line)[1])

@@ -15,6 +15,9 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/events/deal"
 	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
@@ -34,7 +37,7 @@ func TestEveryProjectionSaysWhatItIs(t *testing.T) {
 		}
 	}
 	want := []string{
-		"hostnode-availability", "hostnode-node", "hostnode-reservation", "hostnode-sector", "hostnode-sectors",
+		"hostnode-aggregation", "hostnode-availability", "hostnode-node", "hostnode-reservation", "hostnode-sector", "hostnode-sectors",
 		"hostnode-slot",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
@@ -62,7 +65,7 @@ func TestEveryEventHasAHandler(t *testing.T) {
 	}
 	versions := regexp.MustCompile(`\nvar SCHEMA = (\d+);`)
 	for i, want := range [][]events.Entry{
-		capacity.Table(), downtime.Table(), nil, sector.Table(), sector.Table(), sale.Table(),
+		slices.Concat(content.Table(), cargo.Table(), deal.Table()), capacity.Table(), downtime.Table(), nil, sector.Table(), sector.Table(), sale.Table(),
 	} {
 		p := js.All()[i]
 		h, err := compile(p.Query)
@@ -89,7 +92,7 @@ func TestEveryEventHasAHandler(t *testing.T) {
 // the same.
 func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
 	table := regexp.MustCompile(`(?s)\nvar TO = .*?\n};\n\nfunction next.*?\n}\n`)
-	one, other := table.FindString(js.All()[3].Query), table.FindString(js.All()[4].Query)
+	one, other := table.FindString(js.All()[4].Query), table.FindString(js.All()[5].Query)
 	if diff := cmp.Diff(one, other); diff != "" || one == "" {
 		t.Fatalf("(-sector.js +sectors.js):\n%s", diff)
 	}
@@ -99,7 +102,9 @@ func TestBothProjectionsOfSectorsHaveTheSameTable(t *testing.T) {
 // for an event.
 func TestTheRecordedHistoriesHaveEveryEvent(t *testing.T) {
 	missing := map[string]bool{}
-	for _, e := range slices.Concat(capacity.Table(), downtime.Table(), sale.Table(), sector.Table()) {
+	for _, e := range slices.Concat(
+		capacity.Table(), downtime.Table(), sale.Table(), sector.Table(), content.Table(), cargo.Table(), deal.Table(),
+	) {
 		missing[e.Name] = true
 	}
 	paths, err := filepath.Glob("testdata/histories/*.jsonl")
@@ -163,7 +168,7 @@ func TestWhatContradictsTheLedgerChangesNothing(t *testing.T) {
 		ledgerEvent(9, "BytesReleased", `{"reservationId":"ID2","bytes":"5"}`),
 		ledgerEvent(10, "ReservationDeleted", `{"reservationId":"ID2","collateralReturned":"8","collateralLost":"1"}`),
 	}
-	for _, p := range []js.Projection{js.All()[0], js.All()[2]} {
+	for _, p := range []js.Projection{js.All()[1], js.All()[3]} {
 		h := compiled(t, p.Query)
 		var partition, before string
 		for _, e := range good {
@@ -207,6 +212,7 @@ func TestStreamsOfOthersAreNotLookedAt(t *testing.T) {
 			"sector-0xaa00000000000000000000000000000000000000", "sector-0xaa00000000000000000000000000000000000000-01",
 			"node-0xaa00000000000000000000000000000000000000", "node-0xaa00000000000000000000000000000000000000-North",
 			"node-0xaa00000000000000000000000000000000000000-0xAA00000000000000000000000000000000000000",
+			"cargo-1", "content-0xaa00000000000000000000000000000000000000", "deal-0xaa00000000000000000000000000000000000000-x",
 		} {
 			for kind := range h.handlers {
 				e := event{EventType: kind, StreamID: stream, IsJSON: true, Data: json.RawMessage(`{"reservationId":"` + anID + `"}`)}

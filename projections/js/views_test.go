@@ -86,6 +86,8 @@ func asEvent(r events.Recorded) event {
 // row is what our views say of a partition, in the plain form.
 func (w *twins) row(name, partition string) any {
 	switch name {
+	case "hostnode-aggregation":
+		return w.pipeline(partition)
 	case "hostnode-availability":
 		for _, l := range w.views.Ledgers().Ledgers {
 			for _, one := range ledgersOf(l) {
@@ -296,12 +298,15 @@ func (w *twins) held(sector map[string]any) {
 // shown is a state without what our views do not show.
 func (w *twins) shown(name string, state map[string]any) any {
 	switch name {
+	case "hostnode-aggregation":
+		piped(state)
 	case "hostnode-node":
 		noted(state)
 	case "hostnode-sector":
 		w.held(state)
 	}
 	hidden := map[string][]string{
+		"hostnode-aggregation":  {"passedOver", "inner"},
 		"hostnode-availability": {"passedOver", "holders", "pieceFiles", "withdrawals"},
 		"hostnode-node":         {"passedOver", "voids"},
 		"hostnode-reservation":  {"passedOver", "open", "createdAt"},

@@ -6,6 +6,7 @@ package machines
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/aggregation"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
@@ -13,10 +14,10 @@ import (
 	"github.com/hostnode/hostnode/events"
 )
 
-// Row is one machine.
+// Row is one machine, or several that are asked and told together.
 type Row struct {
-	// Category is that of its streams (events/catalog).
-	Category string
+	// Categories are those of its streams (events/catalog).
+	Categories []string
 	// API is what it answers, over the socket and without a host.
 	API api.Machine
 	// Commands are its commands; nil: there are none.
@@ -27,7 +28,14 @@ type Row struct {
 
 // All are the rows.
 var All = []Row{
-	{Category: events.CategoryNode, API: downtime.API(), Commands: downtime.Commands, Room: downtime.MakeRoom},
+	{
+		Categories: []string{events.CategoryNode}, API: downtime.API(), Commands: downtime.Commands,
+		Room: downtime.MakeRoom,
+	},
+	{
+		Categories: []string{events.CategoryContent, events.CategoryCargo, events.CategoryDeal},
+		API:        aggregation.API(), Commands: aggregation.Commands,
+	},
 }
 
 // API is what all of them answer.

@@ -1,6 +1,7 @@
 package machines_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -19,21 +20,26 @@ func TestEachRowHasItsRecordItsViewAndPathsOfItsOwn(t *testing.T) {
 	}
 	listed := map[string]bool{}
 	for _, m := range machines.All {
-		listed[m.Category] = true
-		if m.API.Reads == nil || m.Commands == nil {
-			t.Errorf("nobody can ask about %s", m.Category)
+		if m.API.Reads == nil || m.Commands == nil || len(m.Categories) == 0 {
+			t.Errorf("nobody can ask about %v", m.Categories)
 		}
-		if !recorded[m.Category] {
-			t.Errorf("%s has no row in events/catalog", m.Category)
-		}
-		if _, viewed := projections.Of(m.Category); !viewed {
-			t.Errorf("%s has no row in projections/catalog", m.Category)
+		for _, category := range m.Categories {
+			if listed[category] {
+				t.Errorf("%s has two rows here", category)
+			}
+			listed[category] = true
+			if !recorded[category] {
+				t.Errorf("%s has no row in events/catalog", category)
+			}
+			if _, viewed := projections.Of(category); !viewed {
+				t.Errorf("%s has no row in projections/catalog", category)
+			}
 		}
 		for _, c := range m.API.Calls {
 			if other := paths[api.Place(c)]; other != "" {
-				t.Errorf("%s of %s is a call of %s, too", api.Place(c), m.Category, other)
+				t.Errorf("%s of %v is a call of %s, too", api.Place(c), m.Categories, other)
 			}
-			paths[api.Place(c)] = m.Category
+			paths[api.Place(c)] = fmt.Sprint(m.Categories)
 		}
 	}
 	for _, m := range projections.Machines() {

@@ -22,7 +22,7 @@ import (
 )
 
 // slotRow is the place of hostnode-slot among all of them.
-const slotRow = 5
+const slotRow = 6
 
 func connect(t *testing.T, url string) *serverviews.Server {
 	t.Helper()
@@ -118,11 +118,11 @@ func TestWhatStoppedOrFaultedIsStarted(t *testing.T) {
 	f.with("hostnode-availability", func(p *fakeProjection) { p.state = "Stopped" })
 	f.with("hostnode-reservation", func(p *fakeProjection) { p.state, p.reason = "Faulted", "no number" })
 	rows, err := s.Status(t.Context())
-	if err != nil || rows[0].Current || rows[2].Current || rows[2].Reason != "no number" || !rows[1].Current {
+	if err != nil || rows[1].Current || rows[3].Current || rows[3].Reason != "no number" || !rows[2].Current {
 		t.Fatalf("%+v, error %v", rows, err)
 	}
 	got := install(t, s)
-	if got[0].Done != serverviews.Started || got[2].Done != serverviews.Started || got[1].Done != serverviews.Unchanged {
+	if got[1].Done != serverviews.Started || got[3].Done != serverviews.Started || got[2].Done != serverviews.Unchanged {
 		t.Fatalf("%+v", got)
 	}
 	if rows, err = s.Status(t.Context()); err != nil || !rows[0].Current || !rows[2].Current {
@@ -190,7 +190,7 @@ func TestWhatTheServerSaysAtLengthIsCut(t *testing.T) {
 func TestAProjectionThatSomebodyMadeMeanwhileIsReplaced(t *testing.T) {
 	f := &fakeServer{racing: "hostnode-reservation"}
 	s := connect(t, serveFake(t, f))
-	if got := install(t, s)[2].Done; got != serverviews.Updated {
+	if got := install(t, s)[3].Done; got != serverviews.Updated {
 		t.Fatalf("it was %s", got)
 	}
 }

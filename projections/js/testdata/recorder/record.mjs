@@ -16,7 +16,14 @@ function sorted(v) {
     if (v === null || typeof v !== "object") return v;
     return Object.fromEntries(Object.keys(v).sort().map((k) => [k, sorted(v[k])]));
 }
-const print = (raw) => (raw === null || raw === undefined ? null : JSON.stringify(sorted(JSON.parse(raw))));
+
+// text is JSON with all keys in the order of their letters: an object would have those that are numbers first.
+function text(v) {
+    if (Array.isArray(v)) return "[" + v.map(text).join(",") + "]";
+    if (v === null || typeof v !== "object") return JSON.stringify(v);
+    return "{" + Object.keys(v).sort().map((k) => JSON.stringify(k) + ":" + text(v[k])).join(",") + "}";
+}
+const print = (raw) => (raw === null || raw === undefined ? null : text(JSON.parse(raw)));
 
 function archive(text) {
     const files = {};
