@@ -146,6 +146,9 @@ func aggregation(t *testing.T) []events.Recorded {
 	t.Helper()
 	p := newPipeline(t)
 	p.ledger(capacity.SetQuota{At: p.at, Bytes: 1 << 30})
+	packing := cargo.Documented()
+	packing.Size, packing.Smallest, packing.MinFill = 1<<20, 1<<16, 1<<19
+	p.cargo(cargo.Set{At: p.at, Packing: packing})
 	for n := byte(1); n <= 19; n++ {
 		p.request(n)
 	}

@@ -193,6 +193,7 @@ fromAll()
             all.retried++;
         }),
 
+        PackingSet: understood(function () {}),
         PieceQueued: understood(function (s, said) {
             s.cargo[said.priority] = {
                 piece: said.piece, size: said.size, content: said.content, group: said.group || "", inserted: said.at,
