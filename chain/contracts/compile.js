@@ -11,7 +11,7 @@ const solc = require("solc");
 
 // Which contracts get bindings, by Go package.
 const packages = {
-  bindings: ["Marketplace", "Groth16Verifier", "TestToken", "SectorProvider"],
+  bindings: ["Marketplace", "Groth16Verifier", "TestToken", "SectorProvider", "InclusionVerifier"],
   contractstest: ["DummyVerifier", "RefusingToken", "PublicInputsProbe", "EagerToken", "EagerProvider"],
 };
 

@@ -69,6 +69,7 @@ func TestBindingsAreMadeFromTheseArtifacts(t *testing.T) {
 		"Groth16Verifier":   &bindings.Groth16VerifierMetaData,
 		"TestToken":         &bindings.TestTokenMetaData,
 		"SectorProvider":    &bindings.SectorProviderMetaData,
+		"InclusionVerifier": &bindings.InclusionVerifierMetaData,
 		"DummyVerifier":     &contractstest.DummyVerifierMetaData,
 		"RefusingToken":     &contractstest.RefusingTokenMetaData,
 		"PublicInputsProbe": &contractstest.PublicInputsProbeMetaData,

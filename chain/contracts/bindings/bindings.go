@@ -89,6 +89,12 @@ type Groth16Proof struct {
 	C G1Point
 }
 
+// InclusionVerifierPath is an auto generated low-level Go binding around an user-defined struct.
+type InclusionVerifierPath struct {
+	Index uint64
+	Nodes [][32]byte
+}
+
 // MarketplaceConfig is an auto generated low-level Go binding around an user-defined struct.
 type MarketplaceConfig struct {
 	Collateral           CollateralConfig
@@ -279,6 +285,73 @@ func (groth16Verifier *Groth16Verifier) TryPackVerify(proof Groth16Proof, pubSig
 // Solidity: function verify(((uint256,uint256),((uint256,uint256),(uint256,uint256)),(uint256,uint256)) proof, uint256[] pubSignals) view returns(bool)
 func (groth16Verifier *Groth16Verifier) UnpackVerify(data []byte) (bool, error) {
 	out, err := groth16Verifier.abi.Unpack("verify", data)
+	if err != nil {
+		return *new(bool), err
+	}
+	out0 := *abi.ConvertType(out[0], new(bool)).(*bool)
+	return out0, nil
+}
+
+// InclusionVerifierMetaData contains all meta data concerning the InclusionVerifier contract.
+var InclusionVerifierMetaData = bind.MetaData{
+	ABI: "[{\"inputs\":[{\"internalType\":\"bytes32\",\"name\":\"piece\",\"type\":\"bytes32\"},{\"internalType\":\"uint64\",\"name\":\"size\",\"type\":\"uint64\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"index\",\"type\":\"uint64\"},{\"internalType\":\"bytes32[]\",\"name\":\"nodes\",\"type\":\"bytes32[]\"}],\"internalType\":\"structInclusionVerifier.Path\",\"name\":\"subtree\",\"type\":\"tuple\"},{\"components\":[{\"internalType\":\"uint64\",\"name\":\"index\",\"type\":\"uint64\"},{\"internalType\":\"bytes32[]\",\"name\":\"nodes\",\"type\":\"bytes32[]\"}],\"internalType\":\"structInclusionVerifier.Path\",\"name\":\"entry\",\"type\":\"tuple\"},{\"internalType\":\"bytes32\",\"name\":\"aggregate\",\"type\":\"bytes32\"},{\"internalType\":\"uint64\",\"name\":\"aggregateSize\",\"type\":\"uint64\"}],\"name\":\"verify\",\"outputs\":[{\"internalType\":\"bool\",\"name\":\"\",\"type\":\"bool\"}],\"stateMutability\":\"view\",\"type\":\"function\"}]",
+	ID:  "4205fc3b05376ddc668b444dcbce2ad528",
+	Bin: "0x6080604052348015600e575f5ffd5b506106a88061001c5f395ff3fe608060405234801561000f575f5ffd5b5060043610610029575f3560e01c8063ef0616c81461002d575b5f5ffd5b61004061003b366004610511565b610054565b604051901515815260200160405180910390f35b5f61006a8667ffffffffffffffff16608061020e565b158061008957506100878267ffffffffffffffff1661020061020e565b155b1561009557505f610204565b8615806100a4575060c0871615155b156100b057505f610204565b67ffffffffffffffff82166100c860208701876105a7565b90508767ffffffffffffffff16901b146100e357505f610204565b67ffffffffffffffff82166100fb60208601866105a7565b90506040901b1461010d57505f610204565b5f6101218367ffffffffffffffff16610243565b905061013767ffffffffffffffff881682610608565b6101446020880188610627565b67ffffffffffffffff161061015c575f915050610204565b610167604082610608565b6101746020870187610627565b67ffffffffffffffff1610806101b4575061019a604067ffffffffffffffff8516610608565b6101a76020870187610627565b67ffffffffffffffff1610155b156101c2575f915050610204565b6101cd888786610288565b801561020057506102006101f989896101e960208b018b610627565b6101f39190610640565b8a610338565b8686610288565b9150505b9695505050505050565b5f81831015801561022457506410000000008311155b801561023a575061023660018461066a565b8316155b90505b92915050565b5f80604061025361080085610608565b61025d9190610608565b9050600481101561026c575060045b61027760408261067d565b610281908461066a565b9392505050565b5f806102976020850185610627565b67ffffffffffffffff169050365f6102b260208701876105a7565b90925090505f5b8181101561032a575f8383838181106102d4576102d4610694565b9050602002013590506102e88160c0161590565b6102f9575f95505050505050610281565b60018516156103115761030c818a6104b8565b61031b565b61031b89826104b8565b985050600193841c93016102b9565b505050939091149392505050565b5f8067ffffffffffffffff8416604084811b6fffffffffffffffff00000000000000001691909117600881811c7eff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff167fff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff00ff009290911b9190911617601081811c7dffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff167fffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff0000ffff00009290911b9190911617602081811c7bffffffff00000000ffffffff00000000ffffffff00000000ffffffff167fffffffff00000000ffffffff00000000ffffffff00000000ffffffff000000009290911b919091161780821c77ffffffffffffffff0000000000000000ffffffffffffffff167fffffffffffffffff0000000000000000ffffffffffffffff00000000000000009190921b1617608081811c91901b1790505f60806104a887846104b8565b901c90506102048660c019831684175b5f825f528160205260205f60405f60025afa6104d2575f5ffd5b50505f5160c01916919050565b803567ffffffffffffffff811681146104f6575f5ffd5b919050565b5f6040828403121561050b575f5ffd5b50919050565b5f5f5f5f5f5f60c08789031215610526575f5ffd5b86359550610536602088016104df565b9450604087013567ffffffffffffffff811115610551575f5ffd5b61055d89828a016104fb565b945050606087013567ffffffffffffffff811115610579575f5ffd5b61058589828a016104fb565b9350506080870135915061059b60a088016104df565b90509295509295509295565b5f5f8335601e198436030181126105bc575f5ffd5b83018035915067ffffffffffffffff8211156105d6575f5ffd5b6020019150600581901b36038213156105ed575f5ffd5b9250929050565b634e487b7160e01b5f52601160045260245ffd5b5f8261062257634e487b7160e01b5f52601260045260245ffd5b500490565b5f60208284031215610637575f5ffd5b61023a826104df565b67ffffffffffffffff8181168382160290811690818114610663576106636105f4565b5092915050565b8181038181111561023d5761023d6105f4565b808202811582820484141761023d5761023d6105f4565b634e487b7160e01b5f52603260045260245ffd",
+}
+
+// InclusionVerifier is an auto generated Go binding around an Ethereum contract.
+type InclusionVerifier struct {
+	abi abi.ABI
+}
+
+// GetABI returns the ABI associated with this contract binding.
+func (c *InclusionVerifier) GetABI() abi.ABI {
+	return c.abi
+}
+
+// NewInclusionVerifier creates a new instance of InclusionVerifier.
+func NewInclusionVerifier() *InclusionVerifier {
+	parsed, err := InclusionVerifierMetaData.ParseABI()
+	if err != nil {
+		panic(errors.New("invalid ABI: " + err.Error()))
+	}
+	return &InclusionVerifier{abi: *parsed}
+}
+
+// Instance creates a wrapper for a deployed contract instance at the given address.
+// Use this to create the instance object passed to abigen v2 library functions Call, Transact, etc.
+func (c *InclusionVerifier) Instance(backend bind.ContractBackend, addr common.Address) *bind.BoundContract {
+	return bind.NewBoundContract(addr, c.abi, backend, backend, backend)
+}
+
+// PackVerify is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xef0616c8.  This method will panic if any
+// invalid/nil inputs are passed.
+//
+// Solidity: function verify(bytes32 piece, uint64 size, (uint64,bytes32[]) subtree, (uint64,bytes32[]) entry, bytes32 aggregate, uint64 aggregateSize) view returns(bool)
+func (inclusionVerifier *InclusionVerifier) PackVerify(piece [32]byte, size uint64, subtree InclusionVerifierPath, entry InclusionVerifierPath, aggregate [32]byte, aggregateSize uint64) []byte {
+	enc, err := inclusionVerifier.abi.Pack("verify", piece, size, subtree, entry, aggregate, aggregateSize)
+	if err != nil {
+		panic(err)
+	}
+	return enc
+}
+
+// TryPackVerify is the Go binding used to pack the parameters required for calling
+// the contract method with ID 0xef0616c8.  This method will return an error
+// if any inputs are invalid/nil.
+//
+// Solidity: function verify(bytes32 piece, uint64 size, (uint64,bytes32[]) subtree, (uint64,bytes32[]) entry, bytes32 aggregate, uint64 aggregateSize) view returns(bool)
+func (inclusionVerifier *InclusionVerifier) TryPackVerify(piece [32]byte, size uint64, subtree InclusionVerifierPath, entry InclusionVerifierPath, aggregate [32]byte, aggregateSize uint64) ([]byte, error) {
+	return inclusionVerifier.abi.Pack("verify", piece, size, subtree, entry, aggregate, aggregateSize)
+}
+
+// UnpackVerify is the Go binding that unpacks the parameters returned
+// from invoking the contract method with ID 0xef0616c8.
+//
+// Solidity: function verify(bytes32 piece, uint64 size, (uint64,bytes32[]) subtree, (uint64,bytes32[]) entry, bytes32 aggregate, uint64 aggregateSize) view returns(bool)
+func (inclusionVerifier *InclusionVerifier) UnpackVerify(data []byte) (bool, error) {
+	out, err := inclusionVerifier.abi.Unpack("verify", data)
 	if err != nil {
 		return *new(bool), err
 	}

@@ -1,6 +1,6 @@
-// Package bindings packs the calls of the marketplace, its verifier, its test token and
-// the sector provider, and unpacks their results, events and errors. Everything but this file is
-// generated from ../artifacts/bindings.json by ../generate.sh.
+// Package bindings packs the calls of the marketplace, its verifier, its test token,
+// the sector provider and the verifier of inclusion, and unpacks their results, events and errors.
+// Everything but this file is generated from ../artifacts/bindings.json by ../generate.sh.
 //
 // The Pack methods panic on a nil *big.Int anywhere in their arguments, and
 // UnpackError panics on data shorter than four bytes. Check arguments first,
