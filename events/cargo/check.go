@@ -27,7 +27,8 @@ func (s State) Check() error {
 	for priority := range s.count {
 		p, _ := s.Piece(priority + 1)
 		if held := p.Status == Aggregated || p.Status == Approved; held != (in[priority+1] == 1) {
-			return fmt.Errorf("%w: piece %d is %s, and in %d aggregates", ErrInvariant, priority+1, p.Status, in[priority+1])
+			return fmt.Errorf("%w: piece %d is %s, and in %d aggregates", ErrInvariant, priority+1, p.Status,
+				in[priority+1])
 		}
 		g := groups[s.Group(p)]
 		*g.of(p.Status) += p.Size()
@@ -43,8 +44,8 @@ func (s State) Check() error {
 		}
 	}
 	if loose != s.Loose || counts != s.Counts {
-		return fmt.Errorf("%w: %v pieces, of them %d on no ferry; counted %v and %d", ErrInvariant, counts, loose, s.Counts,
-			s.Loose)
+		return fmt.Errorf("%w: %v pieces, of them %d on no ferry; counted %v and %d", ErrInvariant, counts, loose,
+			s.Counts, s.Loose)
 	}
 	return nil
 }

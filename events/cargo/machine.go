@@ -7,7 +7,8 @@ import (
 
 // Machine is what the record knows of the ledger of pieces.
 func Machine() machine.Machine {
-	return machine.Of(events.OnePerHost(events.CategoryCargo), Table, Empty, Evolve, func(s State) any { return s.Shown() })
+	show := func(s State) any { return s.Shown() }
+	return machine.Of(events.OnePerHost(events.CategoryCargo), Table, Empty, Evolve, show)
 }
 
 // Shown is the ledger for people.

@@ -187,8 +187,8 @@ func (s State) carry(pieces []uint64, class uint64, now time.Time, full, isolate
 	parts := uint32((len(list) + MaxPart - 1) / MaxPart) //nolint:gosec // At most 44.
 	for part := range slices.Chunk(list, MaxPart) {
 		all = append(all, Load{
-			At: now, Ferry: id, Class: class, Pieces: part, Part: uint32(len(all) + 1), Parts: parts, //nolint:gosec // Likewise.
-			Full: full, Isolated: isolated,
+			At: now, Ferry: id, Class: class, Pieces: part, Parts: parts, Full: full, Isolated: isolated,
+			Part: uint32(len(all) + 1), //nolint:gosec // Likewise.
 		})
 	}
 	return all

@@ -82,7 +82,8 @@ func Restore(from Saved) (State, error) {
 			s.LooseBytes += p.Size()
 		}
 	}
-	s.last, s.loading, s.rejecting, s.suspects, s.inflow = from.Last, from.Loading, from.Rejecting, from.Suspects, from.Inflow
+	s.last, s.loading, s.rejecting = from.Last, from.Loading, from.Rejecting
+	s.suspects, s.inflow = from.Suspects, from.Inflow
 	s.Packing = from.Packing
 	for _, f := range from.Ferries {
 		s.ferries[f.Number], s.byID[f.ID] = f, f.Number

@@ -28,7 +28,9 @@ func Table() []events.Entry {
 		entry("ContentAccepted", &messages.ContentAccepted{
 			At: at, Piece: piece, PieceSize: 1024, Blocks: 5, RootAbsent: true, Kept: true,
 		}),
-		entry("ContentRefused", &messages.ContentRefused{At: at, Code: "block-digest", Detail: "block 3 is another one"}),
+		entry("ContentRefused", &messages.ContentRefused{
+			At: at, Code: "block-digest", Detail: "block 3 is another one",
+		}),
 		entry("ContentRetried", &messages.ContentRetried{At: at, By: "anna", Reason: "the source was mended"}),
 	}
 }

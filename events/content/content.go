@@ -65,8 +65,10 @@ type State struct {
 const (
 	// MaxSources is how many sources are known of a CAR; further ones are not taken.
 	MaxSources = 16
-	// MaxText limits each text of a request, in bytes; MaxGroup the name of a group.
-	MaxText, MaxGroup = 2000, 100
+	// MaxText limits each text of a request, in bytes.
+	MaxText = 2000
+	// MaxGroup limits the name of a group, in bytes.
+	MaxGroup = 100
 )
 
 // Errors of requests.
@@ -244,7 +246,8 @@ func Asked(s State, e Event) Command {
 	switch e := e.(type) {
 	case *messages.ContentRequested:
 		return Request{
-			e.GetAt().AsTime(), e.GetSize(), SourceOf(e.GetSource()), e.GetGroup(), Piece{e.GetPiece(), e.GetPieceSize()},
+			e.GetAt().AsTime(), e.GetSize(), SourceOf(e.GetSource()), e.GetGroup(),
+			Piece{e.GetPiece(), e.GetPieceSize()},
 		}
 	case *messages.ContentAccepted:
 		return Accept{

@@ -27,7 +27,7 @@ type State struct {
 	Broker string
 	Size   uint64 // of the aggregate, padded
 	Deal   string // how the broker calls it
-	// Inserted is when it was offered, Signed when the broker got what it asked for, and Processed when it became final.
+	// Inserted is when it was offered, Signed when the broker got what it asked for, Processed when it became final.
 	Inserted, Signed, Processed time.Time
 	// Bad are the pieces because of which it was rejected, by their CIDs, Reason says why, and By who, if a person did.
 	Bad        []string
@@ -145,7 +145,8 @@ func report(s State, c Report) []Event {
 		}
 		return []Event{approved}
 	case events.DealRejected:
-		if c.Parts > 0 && (c.Part == 0 || c.Part > c.Parts || c.Part > 1 && (c.Part != s.Part+1 || c.Parts != s.Parts)) {
+		follows := c.Part <= 1 || c.Part == s.Part+1 && c.Parts == s.Parts
+		if c.Parts > 0 && (c.Part == 0 || c.Part > c.Parts || !follows) {
 			return nil // It does not continue the list.
 		}
 		return []Event{&messages.DealRejected{
@@ -213,8 +214,8 @@ func Asked(e Event) Command {
 		return Report{At: e.GetAt().AsTime(), Status: events.DealApproved, Deal: e.GetDeal()}
 	case *messages.DealRejected:
 		return Report{
-			At: e.GetAt().AsTime(), Status: events.DealRejected, Deal: e.GetDeal(), Reason: e.GetReason(), By: e.GetBy(),
-			Bad: e.GetBad(), Part: e.GetPart(), Parts: e.GetParts(),
+			At: e.GetAt().AsTime(), Status: events.DealRejected, Deal: e.GetDeal(), Reason: e.GetReason(),
+			By: e.GetBy(), Bad: e.GetBad(), Part: e.GetPart(), Parts: e.GetParts(),
 		}
 	case *messages.DealDoubted:
 		return Doubt{e.GetAt().AsTime(), e.GetSaid(), e.GetReason()}

@@ -114,8 +114,8 @@ func (v *cargoView) Rows() any {
 func cargoRow(s cargo.State) Cargo {
 	row := Cargo{
 		Queued: s.Counts[cargo.Queued], Aggregated: s.Counts[cargo.Aggregated], Approved: s.Counts[cargo.Approved],
-		Refused: s.Counts[cargo.Refused], Groups: map[string]Group{}, Queue: []Piece{}, Isolated: len(s.Shown().Isolated),
-		Ferries: []Ferry{}, State: s,
+		Refused: s.Counts[cargo.Refused], Groups: map[string]Group{}, Queue: []Piece{}, Ferries: []Ferry{},
+		Isolated: len(s.Shown().Isolated), State: s,
 	}
 	for name, g := range s.Groups {
 		row.Groups[name] = Group(g)
@@ -124,8 +124,8 @@ func cargoRow(s cargo.State) Cargo {
 	for _, priority := range s.Waiting(most) {
 		p, _ := s.Piece(priority)
 		one := Piece{
-			Priority: priority, Piece: commd.CID(p.Root), Size: p.Size(), Content: p.Content.String(), Group: s.Group(p),
-			Inserted: clock(p.At), Attempts: p.Attempts, Isolated: p.Suspected(),
+			Priority: priority, Piece: commd.CID(p.Root), Size: p.Size(), Content: p.Content.String(),
+			Group: s.Group(p), Inserted: clock(p.At), Attempts: p.Attempts, Isolated: p.Suspected(),
 		}
 		if f := s.Ferry(p); f != nil {
 			one.Ferry = f.ID

@@ -13,7 +13,7 @@ import (
 // Contents is what is shown of a host's CARs.
 type Contents struct {
 	Waiting int `json:"waiting"` // to be read
-	// Accepted and Refused count how often a CAR was, RefusedBy by the code, and Retried how often one is read once more.
+	// Accepted and Refused count how often a CAR was, RefusedBy by the code, and Retried how often one is read again.
 	Accepted  uint64            `json:"accepted"`
 	Refused   uint64            `json:"refused"`
 	Retried   uint64            `json:"retried"`
@@ -25,8 +25,8 @@ type Contents struct {
 // Content is a CAR that waits or is refused.
 type Content struct {
 	Link string `json:"link"` // its CAR CID
-	// At is when it was requested, Size its bytes, Group whose it is: absent, if it was settled long ago and is read once
-	// more.
+	// At is when it was requested, Size its bytes, Group whose it is: absent, if it was settled long ago and is read
+	// again.
 	At      time.Time `json:"at,omitzero"`
 	Since   time.Time `json:"since"` // it waits, or is refused
 	Size    uint64    `json:"size,omitempty"`

@@ -29,16 +29,16 @@ const (
 )
 
 func contentRules() []machine.Rule {
-	return []machine.Rule{{Code: contentStep, Demands: "A CAR is requested once, and then accepted or refused; only a " +
-		"person has it read once more. A source is added once, and not to what is refused."}}
+	return []machine.Rule{{Code: contentStep, Demands: "A CAR is requested once, and then accepted or refused; only " +
+		"a person has it read once more. A source is added once, and not to what is refused."}}
 }
 
 func cargoRules() []machine.Rule {
 	return []machine.Rule{
 		{Code: cargoQueued, Demands: "A piece is queued once, under the next priority; what was refused is never " +
 			"queued again."},
-		{Code: cargoList, Demands: "A list has pieces that are queued, each once, the largest first, and they fit. Its " +
-			"CID is that of the pieces, its parts follow each other, and no list travels twice."},
+		{Code: cargoList, Demands: "A list has pieces that are queued, each once, the largest first, and they fit. " +
+			"Its CID is that of the pieces, its parts follow each other, and no list travels twice."},
 		{Code: cargoMade, Demands: "Only a full list becomes an aggregate, and only once."},
 		{Code: cargoOutcome, Demands: "An aggregate is approved or rejected once. Bad pieces are pieces of it; without " +
 			"bad ones all are tried again, or isolated. Only a queued piece is refused alone."},

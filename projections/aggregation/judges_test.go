@@ -71,17 +71,17 @@ func TestNothingIsFoundWheneverTheAuditIsSaved(t *testing.T) {
 }
 
 // of is the nth event of a type, from 0.
-func of[M proto.Message](t *testing.T, all []said, nth int) (M, int) {
+func of[M proto.Message](t *testing.T, all []said, nth int) (m M, at int) {
 	t.Helper()
 	for i, e := range all {
-		if m, ok := e.m.(M); ok {
+		if own, ok := e.m.(M); ok {
 			if nth--; nth < 0 {
-				return m, i
+				return own, i
 			}
 		}
 	}
 	t.Fatal("the history has no such event")
-	panic("unreachable")
+	return m, at
 }
 
 // Each plants one error into a record that is in order. The audit finds it, and nothing before it.
