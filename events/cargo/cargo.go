@@ -21,6 +21,7 @@
 package cargo
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -201,7 +202,7 @@ func load(s State, c Load) (Event, error) {
 	switch {
 	case c.Part == 0 || c.Part > c.Parts || len(c.Pieces) == 0 || len(c.Pieces) > MaxPart:
 		return nil, fmt.Errorf("%w: part %d of %d, with %d pieces", ErrPiece, c.Part, c.Parts, len(c.Pieces))
-	case c.Part > 1 && (part == nil || part.ID != c.Ferry || part.part+1 != c.Part || part.parts != c.Parts):
+	case c.Part > 1 && (part == nil || part.ID != c.Ferry || part.Part+1 != c.Part || part.Parts != c.Parts):
 		return nil, fmt.Errorf("%w: part %d does not continue a list", ErrStale, c.Part)
 	}
 	all := c.Pieces
@@ -294,7 +295,7 @@ func reject(s State, c Reject) (Event, error) {
 	switch {
 	case lists != (len(c.Bad) > 0) || c.Part > c.Parts || lists && c.Part == 0 || len(c.Bad) > MaxPart:
 		return nil, fmt.Errorf("%w: part %d of %d, with %d pieces", ErrPiece, c.Part, c.Parts, len(c.Bad))
-	case c.Part > 1 && (part == nil || part.ID != f.ID || part.part+1 != c.Part || part.parts != c.Parts):
+	case c.Part > 1 && (part == nil || part.ID != f.ID || part.Part+1 != c.Part || part.Parts != c.Parts):
 		return nil, fmt.Errorf("%w: part %d does not continue a list", ErrStale, c.Part)
 	}
 	for _, priority := range c.Bad {
@@ -315,12 +316,12 @@ func (s State) canRetry(f *Ferry) bool {
 
 func release(s State, c Release) (Event, error) {
 	e := &messages.CopiesReleased{}
-	for _, priority := range c.Pieces {
+	for _, priority := range sorted(c.Pieces) {
 		if _, held := s.releasable[priority]; held {
 			e.Pieces = append(e.Pieces, priority)
 		}
 	}
-	for _, aggregate := range c.Proofs {
+	for _, aggregate := range sorted(c.Proofs) {
 		if f := s.Aggregate(aggregate); f != nil && f.State == Rejected && f.Proofs != "" {
 			e.Proofs = append(e.Proofs, aggregate)
 		}
@@ -330,6 +331,9 @@ func release(s State, c Release) (Event, error) {
 	}
 	return e, nil
 }
+
+// sorted are values in order, each once.
+func sorted[T cmp.Ordered](all []T) []T { return slices.Compact(slices.Sorted(slices.Values(all))) }
 
 // Place puts pieces into the order in which they are placed: the largest first, so that each is at a multiple of its
 // size and no byte is wasted, and those of one size by their priority. After each attempt those of one size begin with

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/hostnode/hostnode/events"
@@ -17,18 +19,21 @@ import (
 
 // world runs a ledger with a broker that refuses some pieces.
 type world struct {
-	t        *rapid.T
-	s, ahead cargo.State
-	pack     cargo.Packing
-	now      time.Time
-	bad      map[uint64]bool
-	offered  map[string]bool // aggregates that were made, ever
+	t               *rapid.T
+	s, ahead, saved cargo.State
+	pack            cargo.Packing
+	now             time.Time
+	bad             map[uint64]bool
+	offered         map[string]bool // aggregates that were made, ever
 }
 
 func (w *world) do(c cargo.Command) error {
 	es, err := cargo.Decide(w.s, c)
 	for _, e := range es {
-		w.s, w.ahead = cargo.Evolve(w.s, e), cargo.Evolve(w.ahead, e)
+		if again, err := cargo.Decide(w.s, cargo.Asked(e)); err != nil || len(again) != 1 || !proto.Equal(again[0], e) {
+			w.t.Fatalf("%s is decided again as %s: %v", e, again, err)
+		}
+		w.s, w.ahead, w.saved = cargo.Evolve(w.s, e), cargo.Evolve(w.ahead, e), cargo.Evolve(w.saved, e)
 	}
 	return err
 }
@@ -103,7 +108,6 @@ func (w *world) judge(f *cargo.Ferry, names bool) {
 // check demands that each piece is in one place, and that all sums are right.
 func (w *world) check() {
 	w.t.Helper()
-	in := map[uint64]int{}
 	for _, f := range w.s.Ferries() {
 		sum, last := uint64(0), uint64(1<<62)
 		for _, n := range f.Pieces {
@@ -113,46 +117,25 @@ func (w *world) check() {
 				w.t.Fatalf("%s is not in the order in which it is placed", f.ID)
 			}
 			last = p.Size()
-			if f.Full && (f.Live() || f.State == cargo.Stored) {
-				in[n]++
-			}
 		}
 		if sum != f.Bytes || !cargo.Fits(f.Class, sum, len(f.Pieces)) {
 			w.t.Fatalf("ferry %+v does not fit", f)
 		}
 	}
-	sums := map[string]*cargo.Group{}
-	loose := 0
+	if err := w.s.Check(); err != nil {
+		w.t.Fatal(err)
+	}
 	for n := uint64(1); n <= w.s.Pieces(); n++ {
 		p, _ := w.s.Piece(n)
-		if want := p.Status == cargo.Aggregated || p.Status == cargo.Approved; (in[n] == 1) != want || in[n] > 1 {
-			w.t.Fatalf("piece %d is %s and in %d aggregates", n, p.Status, in[n])
-		}
 		if p.Status == cargo.Refused && !w.bad[n] {
 			w.t.Fatalf("piece %d is refused and good", n)
 		}
-		if f := w.s.Ferry(p); p.Status == cargo.Queued && f == nil && !p.Suspected() {
-			loose++
-		}
-		g := w.s.Group(p)
-		if sums[g] == nil {
-			sums[g] = &cargo.Group{}
-		}
-		*map[cargo.Status]*uint64{
-			cargo.Queued: &sums[g].Queued, cargo.Aggregated: &sums[g].Aggregated, cargo.Approved: &sums[g].Approved,
-			cargo.Refused: &sums[g].Refused,
-		}[p.Status] += p.Size()
 		if other, _ := w.ahead.Piece(n); other != p {
 			w.t.Fatalf("piece %d is %+v, and %+v in the ledger that shares it", n, p, other)
 		}
 	}
-	for g, sum := range sums {
-		if w.s.Groups[g] != *sum {
-			w.t.Fatalf("group %s has %+v, and counts %+v", g, *sum, w.s.Groups[g])
-		}
-	}
-	if loose != w.s.Loose {
-		w.t.Fatalf("%d loose pieces, counted %d", loose, w.s.Loose)
+	if diff := cmp.Diff(w.s.Saved(), w.saved.Saved()); diff != "" {
+		w.t.Fatalf("the ledger that was saved and restored is another one:\n%s", diff)
 	}
 }
 
@@ -170,7 +153,7 @@ func TestEachPieceIsInOnePlaceWhateverABrokerSays(t *testing.T) {
 			t: t, s: cargo.Empty(), pack: pack, now: time.Unix(1_700_000_000, 0).UTC(), bad: map[uint64]bool{},
 			offered: map[string]bool{},
 		}
-		w.ahead = w.s.Share()
+		w.ahead, w.saved = w.s.Share(), cargo.Empty()
 		t.Repeat(map[string]func(*rapid.T){
 			"queue": func(t *rapid.T) {
 				for range rapid.IntRange(1, 10).Draw(t, "pieces") {
@@ -194,6 +177,13 @@ func TestEachPieceIsInOnePlaceWhateverABrokerSays(t *testing.T) {
 				}
 			},
 			"share": func(*rapid.T) { w.ahead = w.s.Share() },
+			"save": func(t *rapid.T) {
+				again, err := cargo.Restore(w.s.Share().Saved())
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.saved = again
+			},
 			"release": func(*rapid.T) {
 				pieces, proofs := w.s.Releasable()
 				w.must(cargo.Release{At: w.now, Pieces: pieces, Proofs: proofs})

@@ -119,7 +119,7 @@ func (s State) queued(e *messages.PieceQueued) {
 	s.add(Piece{
 		Root: root, Content: link, Payload: e.GetPayload(), At: at, log: logOf(e.GetSize()), Kept: e.GetKept(),
 	}, e.GetGroup())
-	s.count1(e.GetGroup(), Queued, e.GetSize())
+	s.count1(e.GetGroup(), Queued, e.GetSize(), 1)
 	s.Loose++
 	s.LooseBytes += e.GetSize()
 	s.flowed(at, e.GetSize())
@@ -139,11 +139,12 @@ func (s State) advance() {
 	}
 }
 
-// count1 adds to what a group has, or takes from it.
-func (s State) count1(group string, of Status, bytes uint64) {
+// count1 adds a piece to what a group has; negative: it takes it away.
+func (s State) count1(group string, of Status, bytes uint64, pieces int) {
 	g := s.Groups[group]
-	*g.of(of) += bytes
+	*g.of(of) += bytes * uint64(pieces) //nolint:gosec // Of -1 too, because it wraps.
 	s.Groups[group] = g
+	s.Counts[of] += pieces
 }
 
 // move has a piece in another place, on a ferry or none.
@@ -153,8 +154,8 @@ func (s State) move(priority uint64, to Status, ferry uint32) {
 		return
 	}
 	group := s.Group(p)
-	s.count1(group, p.Status, -p.Size())
-	s.count1(group, to, p.Size())
+	s.count1(group, p.Status, p.Size(), -1)
+	s.count1(group, to, p.Size(), 1)
 	if p.loose() {
 		s.Loose--
 		s.LooseBytes -= p.Size()
@@ -208,7 +209,7 @@ func (s State) loaded(e *messages.FerryLoaded) {
 	if e.GetPart() > 1 && s.loading != nil {
 		l.Pieces = slices.Concat(s.loading.Pieces, l.Pieces)
 	}
-	if s.loading = l; l.part < l.parts {
+	if s.loading = l; l.Part < l.Parts {
 		return
 	}
 	s.loading = nil
@@ -288,7 +289,7 @@ func (s State) rejected(e *messages.AggregateRejected) {
 	if e.GetPart() > 1 && s.rejecting != nil {
 		l.Pieces = slices.Concat(s.rejecting.Pieces, l.Pieces)
 	}
-	if s.rejecting = l; l.part < l.parts {
+	if s.rejecting = l; l.Part < l.Parts {
 		return
 	}
 	s.rejecting = nil

@@ -70,7 +70,7 @@ func Fits(class, sum uint64, pieces int) bool {
 
 // classOf is the smallest class, up to the largest one, into which pieces fit; 0: none.
 func classOf(sum uint64, pieces int, largest uint64) uint64 {
-	for class := uint64(segment.MinSize); class <= largest; class *= 2 {
+	for class := uint64(segment.MinSize); class <= min(largest, commd.MaxSectorSize); class *= 2 {
 		if Fits(class, sum, pieces) {
 			return class
 		}

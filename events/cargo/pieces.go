@@ -84,6 +84,7 @@ type ledger struct {
 
 	names   []string // of groups
 	Groups  map[string]Group
+	Counts  [Refused + 1]int  // of pieces, by where they are
 	Refusal map[uint64]string // why pieces are refused
 
 	ferries    map[uint32]*Ferry // the value is never changed, but replaced
@@ -107,7 +108,7 @@ type ledger struct {
 type list struct {
 	ID          string
 	Pieces      []uint64
-	part, parts uint32
+	Part, Parts uint32
 }
 
 // hour is how many bytes were queued in an hour since 1970.
@@ -150,6 +151,16 @@ func (s State) Piece(priority uint64) (p Piece, known bool) {
 // Group is the group of a piece.
 func (s State) Group(p Piece) string { return s.names[p.group] }
 
+// Waiting are the first queued pieces in their order, at most so many.
+func (s State) Waiting(most int) (queue []uint64) {
+	for priority := s.head; len(queue) < min(most, s.Counts[Queued]); priority++ {
+		if s.chunks[(priority-1)/chunkSize].pieces[(priority-1)%chunkSize].Status == Queued {
+			queue = append(queue, priority)
+		}
+	}
+	return queue
+}
+
 // Find is the priority of a piece.
 func (s State) Find(root commd.Node) (priority uint64, known bool) {
 	if one := s.index[shardOf(root)]; one != nil {
@@ -160,8 +171,11 @@ func (s State) Find(root commd.Node) (priority uint64, known bool) {
 
 func shardOf(root commd.Node) int { return (int(root[0])<<8 | int(root[1])) % shards }
 
-// change changes a piece.
+// change changes a piece; one that is not known stays so, whatever a record says.
 func (s State) change(priority uint64, do func(p *Piece)) {
+	if priority == 0 || priority > s.count {
+		return
+	}
 	i := (priority - 1) / chunkSize
 	if s.chunks[i].of != s.of {
 		own := *s.chunks[i]

@@ -7,6 +7,9 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/events/deal"
 	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/machine"
 	"github.com/hostnode/hostnode/events/market"
@@ -27,7 +30,7 @@ var machines = sync.OnceValue(func() []machine.Machine {
 	return []machine.Machine{
 		capacity.Machine(), sale.Machine(), slotqueue.Machine(), transactions.Machine(), membership.Machine(),
 		validation.Machine(), sector.Machine(), market.Machine(), readyproofs.Machine(),
-		downtime.Machine(),
+		downtime.Machine(), content.Machine(), cargo.Machine(), deal.Machine(),
 	}
 })
 

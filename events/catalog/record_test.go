@@ -118,6 +118,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("nodes")) {
 		keep(t, "nodes", watchedNodes(t))
 	}
+	if missing(t, historyFile("aggregation")) {
+		keep(t, "aggregation", aggregation(t))
+	}
 	if missing(t, historyFile("went_back")) {
 		keep(t, "went_back", wentBack(t))
 	}
@@ -200,6 +203,16 @@ func withoutSnapshots(all []events.Recorded) (list []events.Recorded) {
 
 func clean(t *testing.T, list []events.Recorded) bool {
 	t.Helper()
+	all := findings(t, list)
+	for _, f := range all {
+		t.Log(f)
+	}
+	return len(all) == 0
+}
+
+// findings are those of an audit of a record.
+func findings(t *testing.T, list []events.Recorded) []audit.Finding {
+	t.Helper()
 	store := storetest.NewMemory()
 	for _, e := range list {
 		_, err := store.Append(t.Context(), e.Stream, events.ExpectNext(e.Revision), []events.NewEvent{{
@@ -213,10 +226,7 @@ func clean(t *testing.T, list []events.Recorded) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range report.Findings {
-		t.Log(f)
-	}
-	return len(report.Findings) == 0
+	return report.Findings
 }
 
 // rare has events that neither the simulator nor a sale on a development chain produces: those

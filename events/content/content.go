@@ -206,11 +206,11 @@ func Evolve(s State, e Event) State {
 	case *messages.ContentRequested:
 		s = State{
 			Status: Requested, At: e.GetAt().AsTime(), Size: e.GetSize(), Group: e.GetGroup(),
-			Claim: Piece{e.GetPiece(), e.GetPieceSize()}, Sources: []events.ContentSource{sourceOf(e.GetSource())},
+			Claim: Piece{e.GetPiece(), e.GetPieceSize()}, Sources: []events.ContentSource{SourceOf(e.GetSource())},
 		}
 		s.Since = s.At
 	case *messages.ContentSourceAdded:
-		s.Sources = append([]events.ContentSource{sourceOf(e.GetSource())}, s.Sources...)
+		s.Sources = append([]events.ContentSource{SourceOf(e.GetSource())}, s.Sources...)
 	case *messages.ContentAccepted:
 		if before := s.Piece.CID; before != e.GetPiece() {
 			s.Replaced = before
@@ -232,7 +232,8 @@ func sourceMessage(s events.ContentSource) *messages.ContentSource {
 	}
 }
 
-func sourceOf(m *messages.ContentSource) events.ContentSource {
+// SourceOf is the source that a message names.
+func SourceOf(m *messages.ContentSource) events.ContentSource {
 	return events.ContentSource{
 		BucketName: m.GetBucketName(), BucketRegion: m.GetBucketRegion(), Key: m.GetKey(), BucketURL: m.GetBucketUrl(),
 	}
@@ -243,7 +244,7 @@ func Asked(s State, e Event) Command {
 	switch e := e.(type) {
 	case *messages.ContentRequested:
 		return Request{
-			e.GetAt().AsTime(), e.GetSize(), sourceOf(e.GetSource()), e.GetGroup(), Piece{e.GetPiece(), e.GetPieceSize()},
+			e.GetAt().AsTime(), e.GetSize(), SourceOf(e.GetSource()), e.GetGroup(), Piece{e.GetPiece(), e.GetPieceSize()},
 		}
 	case *messages.ContentAccepted:
 		return Accept{
@@ -254,7 +255,7 @@ func Asked(s State, e Event) Command {
 	case *messages.ContentRetried:
 		return Retry{e.GetAt().AsTime(), e.GetBy(), e.GetReason()}
 	case *messages.ContentSourceAdded: // Of the same CAR.
-		return Request{At: e.GetAt().AsTime(), Size: s.Size, Source: sourceOf(e.GetSource()), Group: s.Group}
+		return Request{At: e.GetAt().AsTime(), Size: s.Size, Source: SourceOf(e.GetSource()), Group: s.Group}
 	}
 	return nil
 }

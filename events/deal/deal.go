@@ -36,7 +36,7 @@ type State struct {
 	Doubts  int
 	Doubted string
 
-	part, parts uint32 // of the list of bad pieces
+	Part, Parts uint32 // of the list of bad pieces
 }
 
 // Final reports whether nothing changes any more.
@@ -145,7 +145,7 @@ func report(s State, c Report) []Event {
 		}
 		return []Event{approved}
 	case events.DealRejected:
-		if c.Parts > 0 && (c.Part == 0 || c.Part > c.Parts || c.Part > 1 && (c.Part != s.part+1 || c.Parts != s.parts)) {
+		if c.Parts > 0 && (c.Part == 0 || c.Part > c.Parts || c.Part > 1 && (c.Part != s.Part+1 || c.Parts != s.Parts)) {
 			return nil // It does not continue the list.
 		}
 		return []Event{&messages.DealRejected{
@@ -184,11 +184,11 @@ func Evolve(s State, e Event) State {
 		}
 		s.Bad = nil // Of a list without its last part.
 	case *messages.DealRejected:
-		if s.part, s.parts = e.GetPart(), e.GetParts(); s.part <= 1 {
+		if s.Part, s.Parts = e.GetPart(), e.GetParts(); s.Part <= 1 {
 			s.Bad = nil
 		}
 		s.Bad = append(s.Bad, e.GetBad()...)
-		if s.part == s.parts {
+		if s.Part == s.Parts {
 			s.Status, s.Processed = events.DealRejected, e.GetAt().AsTime()
 			s.Reason, s.By = e.GetReason(), e.GetBy()
 			if e.GetDeal() != "" {

@@ -354,6 +354,7 @@ func (a *auditor) atTheEnd(ctx context.Context) error {
 		a.endOfSectors(h)
 	}
 	a.countSectors()
+	a.endOfOwn()
 	if err := a.endOfReceipts(ctx); err != nil {
 		return err
 	}

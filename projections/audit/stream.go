@@ -192,7 +192,11 @@ func (a *auditor) makeStream(name string) *stream {
 		of, _ := judges.Of(events.Category(name))
 		s.host, s.own = a.host(address), of.Judge()
 		s.judge = func(p place, m proto.Message) bool {
-			return s.own.Judge(m, func(rule, format string, args ...any) { a.find(Rule(rule), p, format, args...) })
+			ours := s.own.Judge(m, func(rule, format string, args ...any) { a.find(Rule(rule), p, format, args...) })
+			if ours && of.Join != nil {
+				of.Join(s.own.State(), m, a.others(s.host, p))
+			}
+			return ours
 		}
 	case kindDisposable:
 		s.host = a.hosts[address]

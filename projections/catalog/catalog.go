@@ -5,6 +5,7 @@ package catalog
 import (
 	"slices"
 
+	"github.com/hostnode/hostnode/projections/aggregation"
 	"github.com/hostnode/hostnode/projections/downtime"
 	"github.com/hostnode/hostnode/projections/machine"
 )
@@ -12,7 +13,7 @@ import (
 // Machines returns them. The slice must not be changed.
 func Machines() []machine.Machine { return machines }
 
-var machines = []machine.Machine{downtime.Machine()}
+var machines = append([]machine.Machine{downtime.Machine()}, aggregation.Machines()...)
 
 // Of returns the machine of a category; false: it has no view of its own.
 func Of(category string) (m machine.Machine, known bool) {

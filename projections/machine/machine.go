@@ -17,6 +17,19 @@ type Machine struct {
 	// Judge begins to judge a stream; its rules are told by their codes.
 	Judge func() Judge
 	Rules []Rule
+	// Join, if there is one, holds a stream against others of its host, by rules among those above. It is called after
+	// each event that was judged, and with nil at the end of the record; own is what the stream's judge remembers.
+	Join func(own any, m proto.Message, others Others)
+}
+
+// Others is what an audit knows of a host beside the stream that is judged.
+type Others struct {
+	Host events.Address
+	// State is what the judge of another stream remembers; nil: there is no such stream. Not sure: events are missing.
+	State func(stream string) (state any, sure bool)
+	// Held is how many bytes the host's ledgers hold for the file of a piece. Not sure: one has events that do not fit.
+	Held func(cid string) (bytes events.Bytes, sure bool)
+	Find Find
 }
 
 // View folds the streams of one category of a host.

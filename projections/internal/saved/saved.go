@@ -5,12 +5,13 @@ import (
 	"math"
 
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/snapshot"
 )
 
-// Forms names the forms of both states.
-const Forms = capacity.StateSchema + " " + slotqueue.StateSchema
+// Forms names the forms of the states.
+const Forms = capacity.StateSchema + " " + slotqueue.StateSchema + " " + cargo.StateSchema
 
 // Ledger is the core's fold of a ledger. Of settled slots and ended sectors nothing is saved.
 type Ledger struct{ capacity.State }
@@ -53,4 +54,26 @@ func restore[S, L any](b []byte, limits L, parse func(L, [][]byte) (S, error)) (
 		return state, err
 	}
 	return parse(limits, pieces)
+}
+
+// Cargo is the core's fold of the ledger of pieces. Its zero value is none: NewCargo makes one.
+type Cargo struct{ cargo.State }
+
+// NewCargo is the empty ledger.
+func NewCargo() Cargo { return Cargo{cargo.Empty()} }
+
+// MarshalBinary is for gob.
+func (l Cargo) MarshalBinary() ([]byte, error) {
+	all := l.Saved()
+	return snapshot.Encode(func(c *snapshot.Coder) { c.Parts(&all) })
+}
+
+// UnmarshalBinary is for gob.
+func (l *Cargo) UnmarshalBinary(b []byte) (err error) {
+	var all cargo.Saved
+	if err := snapshot.Decode(b, func(c *snapshot.Coder) { c.Parts(&all) }); err != nil {
+		return err
+	}
+	l.State, err = cargo.Restore(all)
+	return err
 }
