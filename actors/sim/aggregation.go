@@ -68,13 +68,13 @@ const (
 
 // aggregationSettings are of seconds, so that a run sees isolation.
 func (s *simulator) aggregationSettings() aggregation.Settings {
-	packer := "greedy"
+	packer, fill := "greedy", uint64(256<<10)
 	if s.ferries {
-		packer = "ferry"
+		packer, fill = "ferry", 512<<10
 	}
 	return aggregation.Settings{
 		Packing: cargo.Packing{
-			Packer: packer, Size: aggregateSize, Smallest: 64 << 10, MinFill: 256 << 10, Batch: 5, Merge: 3,
+			Packer: packer, Size: aggregateSize, Smallest: 64 << 10, MinFill: fill, Batch: 5, Merge: 3,
 			Window: 20 * time.Second, Notice: 3 * time.Minute,
 		},
 		Keep: true, MaxOpen: 8, Parallel: 2, Attempts: attemptsTogether, Every: 5 * time.Second, Poll: 5 * time.Second,
@@ -108,7 +108,7 @@ func (s *simulator) newUpload() *upload {
 	u := &upload{link: sha256.Sum256(fmt.Append(nil, "car ", n)), wanted: 1, sources: 1}
 	root := commd.Node(u.link)
 	root[31] &= 0x3f
-	padded := uint64(32<<10) << s.shippers.IntN(4)
+	padded := uint64(32<<10) << s.shippers.IntN(3)
 	kind := s.shippers.IntN(10)
 	if s.calm() {
 		kind = 9

@@ -197,12 +197,12 @@ func (a *audit) onCargo(e cargo.Event) error {
 	decided, err := cargo.Decide(a.cargo, cargo.Asked(e))
 	switch e := e.(type) {
 	case *messages.FerryLoaded:
-		if err := a.inOrder(e); err != nil {
+		if err := errors.Join(a.inOrder(e), a.isNew(e.GetFerry())); err != nil {
 			return err
 		}
-	case *messages.AggregateMade:
-		if f := a.cargo.Aggregate(e.GetAggregate()); f != nil {
-			return broken(NothingIsOfferedAgain, "aggregate %s is made again; it is %s", f.Aggregate, f.State)
+	case *messages.FerriesMerged:
+		if err := a.isNew(e.GetFerry()); err != nil {
+			return err
 		}
 	}
 	a.cargo = cargo.Evolve(a.cargo, e)
@@ -213,6 +213,16 @@ func (a *audit) onCargo(e cargo.Event) error {
 		}
 	}
 	return errors.Join(as(PieceIsInOnePlace, a.cargo.Check()), again(e, decided, err))
+}
+
+// isNew: no list travels twice.
+func (a *audit) isNew(list string) error {
+	for _, f := range a.cargo.Ferries() {
+		if f.ID == list && f.State == cargo.Rejected {
+			return broken(NothingIsOfferedAgain, "%s travels again, which was rejected as %s", list, f.Aggregate)
+		}
+	}
+	return nil
 }
 
 // pieceOf is the piece that a CAR was found to make; false: it is not in the ledger of pieces.
