@@ -264,11 +264,33 @@ func (r *Room) onExamined(a *shell.Turn, m examined, err error) {
 			r.settled(a, m.link))
 	case err != nil:
 		r.again(a, m.link, c, err)
+	case m.kept && r.spare(m.found.Piece.CID):
+		r.drop(a, m)
 	default:
 		r.submit(a, m.link, content.Accept{
 			At: now, Piece: content.Piece{CID: m.found.Piece.CID, Size: uint64(m.found.Piece.Size)},
 			Blocks: m.found.Blocks, RootAbsent: m.found.RootAbsent, Kept: m.kept,
 		}, causeExamined, r.settled(a, m.link))
+	}
+}
+
+// spare reports whether nothing would ever release a copy of a piece: it is approved or refused, or was queued without
+// one. Another CAR makes it, too, or the same was read again.
+func (r *Room) spare(cid string) bool {
+	priority, known := r.priority(cid)
+	p, _ := r.cargo.Ahead.Piece(priority)
+	return known && (!p.Kept || p.Status == cargo.Approved || p.Status == cargo.Refused)
+}
+
+// drop has a copy removed, and then its CAR accepted without one.
+func (r *Room) drop(a *shell.Turn, m examined) {
+	m.kept = false
+	key := "content/" + m.link.String()
+	if r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		return m, r.Copies.Drop(ctx, m.found.Piece.CID)
+	}) != nil {
+		r.reading++
 	}
 }
 

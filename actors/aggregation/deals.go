@@ -57,7 +57,11 @@ func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.Stat
 
 // onDeal has what became of a deal recorded of the pieces of its aggregate.
 func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
-	if !d.Durable.Final() || d.settled {
+	if !d.Durable.Final() {
+		return
+	}
+	r.tooLate(d)
+	if d.settled {
 		return
 	}
 	d.settled = true
@@ -71,6 +75,19 @@ func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
 			}
 		})
 	}
+}
+
+// tooLate answers who reports an aggregate of which became final what became of it.
+func (r *Room) tooLate(d *dealing) {
+	if d.by == nil {
+		return
+	}
+	answer, s := d.answer, d.Durable
+	if d.by, d.answer = nil, nil; s.Status == events.DealApproved {
+		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, s.Status))
+		return
+	}
+	answer(Answer{Deal: &s}, nil)
 }
 
 // outcome is what a final deal means for the pieces of its aggregate.
@@ -115,6 +132,9 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 		return
 	case d.Durable.Final():
 		r.onDeal(a, aggregate, d)
+		return
+	case d.Ahead.Final(): // It is on its way into the record. An offer that was withdrawn is not made again.
+		r.poll(a, aggregate, r.Poll)
 		return
 	}
 	f := r.cargo.Durable.Aggregate(aggregate)

@@ -207,7 +207,7 @@ func (r *Room) handle(a *shell.Turn, msg any) {
 	}
 }
 
-// readAll folds all streams of the pipeline in one pass. Of CARs and deals it keeps what is not over.
+// readAll folds all streams of the pipeline in one pass.
 func (r *Room) readAll(ctx context.Context) (m recordRead) {
 	call := r.StoreWatch.Call(ctx, "")
 	defer call.End()
@@ -241,9 +241,6 @@ func (m *recordRead) add(codec *events.Codec, r events.Recorded) error {
 		one := m.contents[link]
 		err := shell.Add(&one, codec, r, content.Evolve)
 		m.contents[link] = one
-		if s := one.State; s.Status == content.Refused && s.Piece.CID == "" {
-			delete(m.contents, link) // It is read again if it is wanted again.
-		}
 		return err
 	}
 	if _, aggregate, err := events.ParseDealStream(r.Stream); err == nil {

@@ -9,7 +9,10 @@ import (
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/events/deal"
 	"github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
@@ -32,6 +35,11 @@ type audit struct {
 	// sectors are by number.
 	sectors map[uint64]sector.Info
 	nodes   map[string]downtime.State // by stream
+	// What is aggregated, and what is true of it.
+	contents map[events.ContentLink]content.State
+	cargo    cargo.State
+	deals    map[string]deal.State // by aggregate
+	freight  *freight
 	// slot is a slot as the contract has it; nil: there is none.
 	slot func(events.SlotID) *slot
 	// recorded is where the last event of each sector is.
@@ -83,6 +91,7 @@ func newAudit(store events.Store, cfg events.MarketConfig, queued int, repairs m
 		ledger: capacity.New(), ledgers: map[events.Member]capacity.State{}, queue: slotqueue.New(slotqueue.Limits{MaxItems: queued}),
 		sales: map[events.SlotID]sale.State{}, sectors: map[uint64]sector.Info{}, recorded: map[uint64]events.Position{}, forced: map[uint64]bool{},
 		overtaken: map[string]bool{}, nodes: map[string]downtime.State{},
+		contents: map[events.ContentLink]content.State{}, cargo: cargo.Empty(), deals: map[string]deal.State{},
 		created: map[events.ReservationID]int{}, released: map[events.ReservationID]int{},
 		closed: map[period]string{}, proved: map[events.SlotID]bool{}, unjudged: map[events.SlotID]bool{},
 		quotas: map[uint64]events.Bytes{}, quarantined: map[string]bool{},
@@ -122,6 +131,12 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			err = a.onSector(e, m)
 		case downtime.Event:
 			err = a.onNode(e.Stream, m)
+		case content.Event:
+			err = a.onContent(e.Stream, m)
+		case cargo.Event:
+			err = a.onCargo(m)
+		case deal.Event:
+			err = a.onDeal(e.Stream, m)
 		case capacity.Event:
 			err = a.onLedgerOf(e, m)
 		case slotqueue.Event:

@@ -42,6 +42,12 @@ const (
 	// Of nodes that are watched.
 	NobodyIsAccused   = "no verdict counts a window in which the node was there"
 	VerdictsAreInTime = "each verdict comes when the windows give it" // at the end
+	// Of the pipeline from CARs to deals.
+	PieceIsInOnePlace     = "each piece is in exactly one place"
+	FirstInIsFirst        = "of the pieces that wait, those travel first that came first"
+	GoodIsStored          = "what is good is approved in the end, and nothing else"
+	NothingIsOfferedAgain = "no list is offered again that was rejected"
+	DealsAreTrue          = "a deal is as the broker has it"
 	// Of members.
 	OneWriter     = "each stream has one writer at a time"
 	HandedOutOnce = "a sale begins once for each time that its slot was handed out"
@@ -66,6 +72,7 @@ func Invariants() []string {
 		LossIsNamed, PausedAfterLoss, OneWriter, HandedOutOnce, PromisedOnce,
 		KeyIsKept, SentOnce, ResultsAreKept, NoneStandsStill, SectorSpaceIsUsed, DepositsAccounted, SectorsAreProven,
 		NobodyIsAccused, VerdictsAreInTime,
+		PieceIsInOnePlace, FirstInIsFirst, GoodIsStored, NothingIsOfferedAgain, DealsAreTrue,
 	}
 }
 

@@ -219,8 +219,15 @@ func (f fakePieces) Open(ctx context.Context, p events.SectorPiece) (io.ReadClos
 	}))
 }
 
-// List knows of none: the pieces of the simulated world come from outside.
-func (f fakePieces) List() ([]events.SectorPiece, error) { return nil, nil }
+// List knows only of what is aggregated: the pieces of sectors come from outside.
+func (f fakePieces) List() (files []events.SectorPiece, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for cid, bytes := range f.freight.files {
+		files = append(files, events.SectorPiece{CID: cid, Payload: bytes})
+	}
+	return files, nil // The host compares them in the order of their names.
+}
 
 // offerPiece puts a piece into the source. The data of a bad one does not match its commitment.
 func (w *world) offerPiece(name uint64, size events.Bytes, bad bool) events.SectorPiece {

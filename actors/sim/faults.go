@@ -48,7 +48,7 @@ const maxDelay = 10
 func isChain(port string) bool { return strings.HasPrefix(port, "market.") || port == "feed" }
 
 func isWrite(port string) bool {
-	return slices.Contains([]string{"store.append", "content.piece", "content.repair", "repo.extend"}, port)
+	return slices.Contains([]string{"store.append", "content.piece", "content.repair", "repo.extend", "copies.keep"}, port)
 }
 
 func isStore(port string) bool { return strings.HasPrefix(port, "store.") }
@@ -66,6 +66,9 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 		if v, parked = s.sectorTrouble(c); parked {
 			return
 		}
+	}
+	if v == proceed && s.Aggregation.Cars > 0 {
+		v = s.aggregationTrouble(c)
 	}
 	if v == proceed && !s.calm() {
 		if v = s.fault(c); v != proceed && c.until > s.height() {

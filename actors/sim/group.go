@@ -121,7 +121,7 @@ func (g *group) start(ctx context.Context, m *process) {
 	log.Logger.AddHook(panicHook{m.world})
 	log.Logger.SetLevel(max(log.Logger.Level, logrus.ErrorLevel))
 	m.account = m.world.newAccount()
-	ports := g.ports(m.world)
+	ports := g.ports(m.world, m.running)
 	ports.Store = memberStore{g.storeOf(m.world), m, g.Plant}
 	if !m.withoutKey {
 		ports.Account = m.account

@@ -50,6 +50,11 @@ func (g *group) step(ctx context.Context) {
 		return
 	}
 	g.follow()
+	if g.Aggregation.Cars > 0 {
+		m := g.one()
+		g.workAggregation(ctx, m.world, m.running())
+		g.settle()
+	}
 	ready := g.ready(false)
 	switch {
 	case len(g.posted) < g.Requests && g.chance(20):
@@ -79,6 +84,9 @@ func (g *group) answer(ready []parked) {
 	p := ready[g.rng.IntN(len(ready))]
 	port := p.call.port()
 	v := g.troubled(port)
+	if v == proceed && g.Aggregation.Cars > 0 {
+		v = g.aggregationTrouble(p.call)
+	}
 	if v == proceed && !g.calm() {
 		if v = g.fault(p.call); v != proceed && p.call.until > g.height() {
 			return // The call stays parked.

@@ -114,6 +114,9 @@ func (s *simulator) check(ctx context.Context) error {
 	if err := as(DiskIsLedger, s.checkDisk()); err != nil {
 		return err
 	}
+	if err := as(DiskIsLedger, s.checkCopies()); err != nil {
+		return err
+	}
 	if err := s.checkSectors(); err != nil {
 		return err
 	}
@@ -256,6 +259,9 @@ func (s *simulator) over() (bool, error) {
 	if s.Sectors.Begin > 0 && !s.sectorsOver(tip) {
 		return false, nil
 	}
+	if s.Aggregation.Cars > 0 && !s.aggregationOver() {
+		return false, nil
+	}
 	return true, s.atTheEnd(tip)
 }
 
@@ -283,6 +289,7 @@ func (s *simulator) atTheEnd(tip block) error {
 	}
 	errs = append(errs, s.nodesAtTheEnd())
 	errs = append(errs, s.sectorsAtTheEnd(tip)...)
+	errs = append(errs, s.aggregationAtTheEnd()...)
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)
 }
 

@@ -50,6 +50,8 @@ func falsified(answer any, n uint64) any {
 		return falseSeal(a, n)
 	case drawn, events.SectorOnChain, []events.SectorOnChain, events.SectorWindow, events.Amount:
 		return falseOfSectors(a, n)
+	case events.DealReport:
+		return falseReport(a, n)
 	case []events.SectorPiece:
 		return a[:len(a)-min(1, len(a))]
 	}

@@ -227,6 +227,7 @@ func (w *world) beside(b *bus) *world {
 	other := worldOn(w.blockchain, b, w.me)
 	// What the account sent is known to all processes that send for it.
 	other.fills, other.proofs, other.repairs = w.fills, w.proofs, w.repairs
+	other.freight = w.freight
 	other.paid, other.marked, other.owning = w.paid, w.marked, w.owning
 	other.confirmations = w.confirmations
 	return other

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/downtime"
 )
 
@@ -64,11 +65,12 @@ type Scenario struct {
 	BadContent, NoClient bool // every second request's data is wrong, or never served
 	// BadClients: each request with such data has a client of its own, so that avoiding one does
 	// not affect the others.
-	BadClients bool
-	Policy     Policy
-	Sectors    Sectors
-	Nodes      bool // the host watches nodes
-	Members    Members
+	BadClients  bool
+	Policy      Policy
+	Sectors     Sectors
+	Nodes       bool // the host watches nodes
+	Aggregation Aggregation
+	Members     Members
 	// Validator: the host, and nobody else, marks the missing proofs of others.
 	Validator bool
 	// Punctual: no proof may be missed. It needs a world in which only the store is ever away, and
@@ -164,6 +166,10 @@ type Plant struct {
 	Unheard bool
 	// Node are other rules for nodes that are watched; nil: those of events/downtime.
 	Node func(downtime.State, downtime.Command) ([]downtime.Event, error)
+	// Cargo are other rules for pieces that are aggregated; nil: those of events/cargo.
+	Cargo func(cargo.State, cargo.Command) ([]cargo.Event, error)
+	// Perjured is a broker that rejects what it has approved.
+	Perjured bool
 	// Vague is a witness that does not name all that is lost; Eager, one that names nothing.
 	Vague, Eager bool
 }

@@ -33,6 +33,7 @@ type simulator struct {
 	// sealers are for sectors, likewise. Of their faults, early terminations, forged answers of the
 	// contract, and reorganisations beyond what is final have theirs.
 	sealers, early, forger, depths *rand.Rand
+	shippers                       *rand.Rand // for what is aggregated, likewise
 	panics                         *panics
 	bus                            *bus
 	world                          *world
@@ -81,6 +82,9 @@ type simulator struct {
 	highest  uint64         // the highest block that there was
 	compared events.Position
 
+	// shipping: an order to the pipeline is under way; guarded by the world's lock. ferries: pieces travel by the packer
+	// of that name.
+	shipping, ferries bool
 	// Of sectors: how often the operator began one, whether an order is under way (guarded by the
 	// world's lock), which pieces are bad, and whose data was damaged.
 	begun    int
@@ -108,6 +112,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 			Scenario: sc, rng: rand.New(rand.NewPCG(seed, 1)), decay: rand.New(rand.NewPCG(seed, 2)), liar: rand.New(rand.NewPCG(seed, 4)),
 			nodes: rand.New(rand.NewPCG(seed, 5)), sealers: rand.New(rand.NewPCG(seed, 6)), early: rand.New(rand.NewPCG(seed, 8)),
 			forger: rand.New(rand.NewPCG(seed, 9)), depths: rand.New(rand.NewPCG(seed, 10)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
+			shippers: rand.New(rand.NewPCG(seed, 11)), ferries: seed%2 == 1,
 			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
 			bad: map[string]bool{}, harmed: map[uint64]bool{}, undone: map[uint64]bool{}, answered: map[uint64]string{},
@@ -133,6 +138,7 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		if sc.Policy.WalletDays > 0 {
 			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
+		s.world.freight.perjured = sc.Plant.Perjured
 		s.newRecord(storetest.NewMemory(), events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
 		problem := s.runAll(ctx, seed)
@@ -178,6 +184,7 @@ func (s *simulator) newRecord(store *storetest.Memory, tokens events.Amount) {
 	s.world.told = map[string]uint64{}
 	s.audit = newAudit(s.store, s.market(), s.MaxQueued, s.world.repairs)
 	s.audit.wentBack, s.audit.holds = s.onWentBack, s.holds
+	s.audit.freight = s.world.freight
 	s.audit.slot = func(id events.SlotID) *slot { return s.world.tip().state.slots[id] }
 	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
@@ -232,7 +239,7 @@ func (s *simulator) config() actors.Config {
 // start starts the host in the background, because its first append parks on the bus.
 func (s *simulator) start(ctx context.Context) {
 	log := s.hostLog()
-	ports := s.ports(s.world)
+	ports := s.ports(s.world, s.running)
 	if s.Sectors.Begin > 0 {
 		ports.Sectors = s.world.sectorPorts()
 	}
@@ -276,13 +283,16 @@ func (s *simulator) hostLog() *logrus.Entry {
 }
 
 // ports are those of a new process in a world.
-func (s *simulator) ports(w *world) actors.Ports {
+func (s *simulator) ports(w *world, running func() *actors.Host) actors.Ports {
 	p := actors.Ports{
 		Market: fakeMarket{w}, Feed: fakeFeed{w}, Prover: fakeProver{w}, Repo: fakeRepo{w}, Content: fakeContent{w},
 		Clock: wallClock{w}, Store: s.storeOf(w),
 	}
 	if s.Nodes {
 		p.Rooms = []actors.Room{s.nodesRoom(w)}
+	}
+	if s.Aggregation.Cars > 0 {
+		p.Rooms = append(p.Rooms, s.aggregationRoom(w, running))
 	}
 	return p
 }

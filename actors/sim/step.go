@@ -33,6 +33,9 @@ func (s *simulator) step(ctx context.Context) {
 	if s.Sectors.Begin > 0 {
 		s.workSectors(ctx)
 	}
+	if s.Aggregation.Cars > 0 {
+		s.workAggregation(ctx, s.world, s.running())
+	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
 		s.restartHost(ctx)

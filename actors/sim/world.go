@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -34,6 +35,9 @@ type world struct {
 	unasking, lenient bool
 	// seals is what sectors are made with and of.
 	seals seals
+	// freight is what is aggregated, and aggregates the room that does, of the process that runs here.
+	freight    *freight
+	aggregates *shell.Part
 	// account is that of the process that runs here, and owning says which of them owns it; nil: the
 	// process is alone, and always sends.
 	account *Account
@@ -116,6 +120,7 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 		repo:  map[events.SlotID]*stored{}, paid: map[events.SlotID]events.PayoutReceipt{},
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},
 		messages: map[string]events.Receipt{},
+		freight:  &freight{files: map[string]events.Bytes{}, offers: map[string]*dealOffer{}, bad: map[string]bool{}},
 		proofs:   map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
 		unanswered: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{}, told: map[string]uint64{},
 	}

@@ -263,13 +263,13 @@ func merge(s State, c Merge) (Event, error) {
 		}
 		all, sum = append(all, f.Pieces...), sum+f.Bytes
 	}
-	all = s.Place(all)
+	all, id := s.unused(all)
 	class := classOf(sum, len(all), c.Full)
-	if len(c.From) < 2 || class == 0 {
+	if len(c.From) < 2 || class == 0 || all == nil {
 		return nil, fmt.Errorf("%w: %d ferries with %d bytes cannot be merged", ErrPiece, len(c.From), sum)
 	}
 	return &messages.FerriesMerged{
-		Ferry: s.ListID(all), Class: class, From: slices.Clone(c.From), Full: class == c.Full,
+		Ferry: id, Class: class, From: slices.Clone(c.From), Full: class == c.Full,
 	}, nil
 }
 

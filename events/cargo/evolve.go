@@ -233,8 +233,12 @@ func (s State) merged(e *messages.FerriesMerged) {
 			s.forget(f)
 		}
 	}
+	list, _ := s.unused(all)
+	if list == nil { // No ledger decides that.
+		list = s.Place(all)
+	}
 	s.board(&Ferry{
-		ID: e.GetFerry(), Class: e.GetClass(), Pieces: s.Place(all), Full: e.GetFull(), Since: e.GetAt().GetSeconds(),
+		ID: e.GetFerry(), Class: e.GetClass(), Pieces: list, Full: e.GetFull(), Since: e.GetAt().GetSeconds(),
 	})
 }
 

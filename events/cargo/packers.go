@@ -172,17 +172,12 @@ func (s State) bytes(pieces []uint64) (sum uint64) {
 // carry loads pieces, in as many parts as they need. A list that was rejected before gets another order, and, if there
 // is none, loses a piece.
 func (s State) carry(pieces []uint64, class uint64, now time.Time, full, isolated bool) (all []Command) {
-	list := s.Place(pieces)
-	id := s.ListID(list)
-	for attempt := uint8(1); s.ferryOf(id) != nil; attempt++ {
-		if attempt > maxOrders {
-			if len(pieces) == 1 {
-				return nil
-			}
-			return s.carry(pieces[:len(pieces)-1], class, now, full, isolated)
-		}
-		list = s.placed(pieces, attempt)
-		id = s.ListID(list)
+	list, id := s.unused(pieces)
+	switch {
+	case list == nil && len(pieces) == 1:
+		return nil
+	case list == nil:
+		return s.carry(pieces[:len(pieces)-1], class, now, full, isolated)
 	}
 	parts := uint32((len(list) + MaxPart - 1) / MaxPart) //nolint:gosec // At most 44.
 	for part := range slices.Chunk(list, MaxPart) {
@@ -194,7 +189,19 @@ func (s State) carry(pieces []uint64, class uint64, now time.Time, full, isolate
 	return all
 }
 
-// maxOrders is how many other orders of a list are tried.
+// unused is the order in which pieces are placed as a list that did not travel before, and its CID; nil: there is none.
+func (s State) unused(pieces []uint64) (list []uint64, id string) {
+	list = s.Place(pieces)
+	for attempt := range uint8(maxOrders) {
+		if id = s.ListID(list); s.ferryOf(id) == nil {
+			return list, id
+		}
+		list = s.placed(pieces, attempt+1)
+	}
+	return nil, ""
+}
+
+// maxOrders is how many orders of a list are tried.
 const maxOrders = 16
 
 // greedy makes an aggregate as soon as there is enough for one.

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/messages"
+)
+
+// A simulation proves nothing about what never happens in it.
+func TestSimulatedPiecesAreMergedRejectedIsolatedAndDoubted(t *testing.T) {
+	t.Parallel()
+	seen, orders := map[string]int{}, 0
+	for seed := range uint64(6) {
+		out := Run(t, seed, Scenarios()["aggregationAndFaults"])
+		if out.Problem != nil {
+			t.Fatal(repeatable("aggregationAndFaults", seed, out.Problem))
+		}
+		orders += out.Faults[Fault{aggregationOrder, "world"}]
+		for name, n := range out.Events {
+			seen[name] += n
+		}
+	}
+	for _, name := range []string{
+		"ContentRequested", "ContentSourceAdded", "ContentAccepted", "ContentRefused", "ContentRetried",
+		"PieceQueued", "FerryLoaded", "FerriesMerged", "AggregateMade", "AggregateApproved", "AggregateRejected",
+		"CopiesReleased", "DealOffered", "DealSigned", "DealApproved", "DealRejected", "DealDoubted",
+	} {
+		if seen[name] == 0 {
+			t.Errorf("no %s in %v", name, seen)
+		}
+	}
+	if orders == 0 {
+		t.Error("no operator gave an order")
+	}
+}
+
+// aggregationPlants are errors planted in how pieces are aggregated.
+func aggregationPlants() map[string]planted {
+	with := func(decide func(cargo.State, cargo.Command) ([]cargo.Event, error)) Scenario {
+		return Scenario{Requests: 1, Aggregation: Aggregation{Cars: 30, Orders: 10}, Plant: Plant{Cargo: decide}}
+	}
+	perjured := with(nil)
+	perjured.Plant.Perjured = true
+	return map[string]planted{
+		"the highest priority is first":          {breaks: FirstInIsFirst, sc: with(prefersTheNewest)},
+		"a rejected piece is lost":               {breaks: GoodIsStored, sc: with(losesARejectedPiece)},
+		"a piece is in two aggregates":           {breaks: PieceIsInOnePlace, sc: with(loadsTwice)},
+		"a list that was rejected is made again": {breaks: NothingIsOfferedAgain, sc: with(loadsTheSameList)},
+		"a broker breaks its word":               {breaks: DealsAreTrue, sc: perjured},
+	}
+}
+
+// reloaded is an event that loads other pieces than were planned.
+func reloaded(s cargo.State, c cargo.Load, pieces []uint64) ([]cargo.Event, error) {
+	c.Pieces, c.Ferry = pieces, s.ListID(pieces)
+	all, err := cargo.Decide(s, c)
+	if err == nil && len(all) == 0 {
+		return all, nil
+	}
+	e := cargo.Event(&messages.FerryLoaded{
+		Ferry: c.Ferry, Class: c.Class, Pieces: pieces, Part: 1, Parts: 1, Full: c.Full, Isolated: c.Isolated,
+	})
+	return events.Stamp([]cargo.Event{e}, c.At), nil
+}
+
+// whichever are all pieces of the size of another one, the newest first.
+func whichever(s cargo.State, like uint64, wanted func(cargo.Piece) bool) (all []uint64) {
+	size := func(n uint64) uint64 { p, _ := s.Piece(n); return p.Size() }
+	for n := s.Pieces(); n > 0; n-- {
+		if p, _ := s.Piece(n); size(n) == size(like) && wanted(p) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func prefersTheNewest(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
+	l, ok := c.(cargo.Load)
+	if !ok || l.Isolated {
+		return cargo.Decide(s, c)
+	}
+	loose := func(p cargo.Piece) bool { return p.Status == cargo.Queued && s.Ferry(p) == nil && !p.Suspected() }
+	var newest []uint64
+	for _, n := range l.Pieces {
+		all := slices.DeleteFunc(whichever(s, n, loose), func(n uint64) bool { return slices.Contains(newest, n) })
+		if len(all) == 0 { // It is on a ferry.
+			return cargo.Decide(s, c)
+		}
+		newest = append(newest, all[0])
+	}
+	return reloaded(s, l, s.Place(newest))
+}
+
+func losesARejectedPiece(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
+	if r, ok := c.(cargo.Reject); ok && r.Parts == 1 {
+		if f := s.Aggregate(r.Aggregate); f != nil {
+			r.Bad = slices.Clone(f.Pieces)
+		}
+		return cargo.Decide(s, r)
+	}
+	return cargo.Decide(s, c)
+}
+
+func loadsTwice(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
+	if l, ok := c.(cargo.Load); ok && l.Full {
+		travels := func(p cargo.Piece) bool { return p.Status == cargo.Aggregated }
+		if all := whichever(s, l.Pieces[0], travels); len(all) > 0 {
+			return reloaded(s, l, s.Place(append(slices.Clone(l.Pieces[1:]), all[0])))
+		}
+	}
+	return cargo.Decide(s, c)
+}
+
+func loadsTheSameList(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
+	if l, ok := c.(cargo.Load); ok && l.Full {
+		for _, f := range s.Ferries() {
+			if f.State == cargo.Rejected && slices.Equal(slices.Sorted(slices.Values(f.Pieces)), slices.Sorted(slices.Values(l.Pieces))) {
+				return reloaded(s, l, f.Pieces)
+			}
+		}
+	}
+	return cargo.Decide(s, c)
+}

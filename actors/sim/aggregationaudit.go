@@ -1,0 +1,320 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/aggregation"
+	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/events/deal"
+	"github.com/hostnode/hostnode/messages"
+	"github.com/hostnode/hostnode/prover/commd"
+)
+
+// This file plays those who send CARs and the operator of the pipeline, and checks what must hold of it against the
+// record, the disk and the broker.
+
+// Aggregation says what is aggregated, and what goes wrong with it. The zero value: nothing.
+type Aggregation struct {
+	Cars int // how many CARs come in the first part of the run
+	// The following are chances in a thousand at each step.
+	BrokerAway  int // the broker does not answer for a while
+	BrokerLies  int // for a while a third of its answers are impossible
+	SourcesAway int // no CAR can be read for a while
+	Orders      int // an operator reports a failed aggregate, or has a CAR read again
+}
+
+// The troubles of the pipeline.
+const (
+	brokerAway       = "broker away"
+	brokerLies       = "broker lies"
+	sourcesAway      = "sources away"
+	aggregationOrder = "order to aggregation"
+)
+
+// aggregationTrouble returns what the troubles of the pipeline do to a call.
+func (s *simulator) aggregationTrouble(c *call) verdict {
+	ofBroker := strings.HasPrefix(c.key, "broker.")
+	switch {
+	case ofBroker && s.in(brokerAway), strings.HasPrefix(c.key, "source.") && s.in(sourcesAway):
+		return fail
+	case ofBroker && s.in(brokerLies) && !s.calm() && s.shippers.IntN(3) == 0:
+		c.lie = s.shippers.Uint64()
+		s.faults[Fault{faultLie, c.port()}]++
+		return lied
+	}
+	return proceed
+}
+
+// workAggregation decides what happens to the pipeline in a step. Orders are given one at a time.
+func (s *simulator) workAggregation(ctx context.Context, w *world, h *actors.Host) {
+	for _, t := range []struct {
+		name   string
+		chance int
+	}{
+		{brokerAway, s.Aggregation.BrokerAway},
+		{brokerLies, s.Aggregation.BrokerLies},
+		{sourcesAway, s.Aggregation.SourcesAway},
+	} {
+		if s.shippers.IntN(1000) < t.chance && !s.in(t.name) && !s.calm() {
+			s.until[t.name] = s.steps + 50 + s.shippers.IntN(900)
+			s.trouble(t.name, "world", "%s until step %d", t.name, s.until[t.name])
+		}
+	}
+	s.world.mu.Lock()
+	busy := s.shipping
+	s.world.mu.Unlock()
+	if busy || h == nil || s.stopping {
+		return
+	}
+	cars := s.world.freight.cars
+	next := slices.IndexFunc(cars, func(u *upload) bool { return u.wanted > 0 })
+	hurry := s.calm() || s.steps > busySteps
+	switch {
+	case next >= 0 && (hurry || s.shippers.IntN(10) == 0):
+		u := cars[next]
+		request := aggregation.Request{Link: u.link, Content: content.Request{
+			Size: u.size, Group: string(rune('a' + next%2)),
+			Source: events.ContentSource{BucketName: fmt.Sprint(u.wanted % u.sources), Key: u.link.String()},
+		}}
+		s.ship(ctx, w, h, aggregation.Order{Request: &request}, func() { u.wanted-- })
+	case len(cars) < s.Aggregation.Cars && (hurry || s.shippers.IntN(30) == 0), s.standsStill():
+		s.newUpload()
+	case !s.calm() && s.shippers.IntN(1000) < s.Aggregation.Orders:
+		if o, drawn := s.drawAggregationOrder(); drawn {
+			s.trouble(aggregationOrder, "world", "%+v %+v", o.Report, o.Retry)
+			s.ship(ctx, w, h, o, func() {})
+		}
+	}
+}
+
+// ship gives an order in the background, because its answer waits for the simulator. One that fails is given again.
+func (s *simulator) ship(ctx context.Context, w *world, h *actors.Host, o aggregation.Order, done func()) {
+	s.shipping = true
+	go func() {
+		_, err := actors.OrderOwner[aggregation.Answer](ctx, h, w.aggregates, o)
+		s.world.mu.Lock()
+		defer s.world.mu.Unlock()
+		if s.shipping = false; err == nil {
+			done()
+		}
+	}()
+	s.settle()
+}
+
+// standsStill reports whether good pieces wait for more, when no more come. Then a few come.
+func (s *simulator) standsStill() bool {
+	if !s.calm() || s.steps%64 != 0 || len(s.world.freight.cars) > 3*s.Aggregation.Cars {
+		return false
+	}
+	live := slices.ContainsFunc(s.audit.cargo.Ferries(), func(f *cargo.Ferry) bool { return f.Full && f.Live() })
+	return !live && s.audit.cargo.Counts[cargo.Queued] > 0
+}
+
+// drawAggregationOrder is what an operator wants next. What he says of pieces is true.
+func (s *simulator) drawAggregationOrder() (o aggregation.Order, drawn bool) {
+	if s.shippers.IntN(2) == 0 {
+		links := slices.SortedFunc(maps.Keys(s.audit.contents), func(a, b events.ContentLink) int {
+			return strings.Compare(a.String(), b.String())
+		})
+		if len(links) == 0 {
+			return o, false
+		}
+		link := links[s.shippers.IntN(len(links))]
+		if u := s.world.freight.car(link); s.audit.contents[link].Status == content.Refused && u.code != codeOfLarge {
+			u.code, u.mended = "", true // It is wrong no more.
+		}
+		return aggregation.Order{Retry: &aggregation.Retry{Link: link, By: "operator"}}, true
+	}
+	for _, f := range s.audit.cargo.Ferries() {
+		report := aggregation.Report{By: "operator", DealReport: events.DealReport{
+			Aggregate: f.Aggregate, Status: events.DealRejected, Reason: "it is damaged",
+		}}
+		for _, cid := range piecesOf(s.audit.cargo, f.Aggregate) {
+			if _, bad := s.world.freight.bad[cid]; bad {
+				report.Bad = append(report.Bad, cid)
+			}
+		}
+		isolates := f.Isolated || f.Attempt+1 >= attemptsTogether || len(f.Pieces) == 1
+		if f.State == cargo.Made && s.shippers.IntN(2) == 0 && (len(report.Bad) > 0 || !isolates) {
+			return aggregation.Order{Report: &report}, true
+		}
+	}
+	return o, false
+}
+
+// again compares an event with what is decided from the command that it follows from.
+func again[E proto.Message](e E, decided []E, err error) error {
+	if err != nil || len(decided) == 0 || !proto.Equal(decided[0], e) {
+		return fmt.Errorf("it is %v, and decided is %v: %w", e, decided, err)
+	}
+	return nil
+}
+
+func (a *audit) onContent(stream string, e content.Event) error {
+	_, link, err := events.ParseContentStream(stream)
+	if err != nil {
+		return err
+	}
+	was := a.contents[link]
+	decided, err := content.Decide(was, content.Asked(was, e))
+	is := content.Evolve(was, e)
+	a.contents[link] = is
+	u := a.freight.car(link)
+	switch {
+	case is.Status == content.Accepted && (u.code != "" || is.Piece.CID != u.piece.CID), is.Status == content.Refused && is.Code != u.code:
+		return broken(GoodIsStored, "CAR %s is %s, %q, and it is %q", link, is.Status, is.Code, u.code)
+	}
+	return again(e, decided, err)
+}
+
+func (a *audit) onDeal(stream string, e deal.Event) error {
+	_, aggregate, err := events.ParseDealStream(stream)
+	if err != nil {
+		return err
+	}
+	was := a.deals[aggregate]
+	decided, err := deal.Decide(was, deal.Asked(e))
+	is := deal.Evolve(was, e)
+	a.deals[aggregate] = is
+	if d := a.freight.offers[aggregate]; is.Final() && !was.Final() && is.By == "" && (d == nil || d.Status != is.Status) {
+		return broken(DealsAreTrue, "the deal about %s is %s; the broker has %+v", aggregate, is.Status, d)
+	}
+	return again(e, decided, err)
+}
+
+// onCargo checks what an event does to the pieces.
+func (a *audit) onCargo(e cargo.Event) error {
+	decided, err := cargo.Decide(a.cargo, cargo.Asked(e))
+	switch e := e.(type) {
+	case *messages.FerryLoaded:
+		if err := errors.Join(a.inOrder(e), a.isNew(e.GetFerry())); err != nil {
+			return err
+		}
+	case *messages.FerriesMerged:
+		if err := a.isNew(e.GetFerry()); err != nil {
+			return err
+		}
+	}
+	a.cargo = cargo.Evolve(a.cargo, e)
+	for n := uint64(1); n <= a.cargo.Pieces(); n++ {
+		p, _ := a.cargo.Piece(n)
+		if _, bad := a.freight.bad[commd.CID(p.Root)]; p.Status == cargo.Refused && !bad || p.Status == cargo.Approved && bad {
+			return broken(GoodIsStored, "piece %d is %s, bad: %t", n, p.Status, bad)
+		}
+	}
+	return errors.Join(as(PieceIsInOnePlace, a.cargo.Check()), again(e, decided, err))
+}
+
+// isNew: no list travels twice.
+func (a *audit) isNew(list string) error {
+	for _, f := range a.cargo.Ferries() {
+		if f.ID == list && f.State == cargo.Rejected {
+			return broken(NothingIsOfferedAgain, "%s travels again, which was rejected as %s", list, f.Aggregate)
+		}
+	}
+	return nil
+}
+
+// pieceOf is the piece that a CAR was found to make; false: it is not in the ledger of pieces.
+func (a *audit) pieceOf(c content.State) (cargo.Piece, bool) {
+	root, _ := commd.ParseCID(c.Piece.CID)
+	priority, _ := a.cargo.Find(root)
+	return a.cargo.Piece(priority)
+}
+
+// inOrder: of the pieces of one group and size that wait, those travel first that came first.
+func (a *audit) inOrder(e *messages.FerryLoaded) error {
+	for n := uint64(1); n <= a.cargo.Pieces() && !e.GetIsolated(); n++ {
+		p, _ := a.cargo.Piece(n)
+		if p.Status != cargo.Queued || p.Suspected() || a.cargo.Ferry(p) != nil || slices.Contains(e.GetPieces(), n) {
+			continue
+		}
+		for _, later := range e.GetPieces() {
+			q, _ := a.cargo.Piece(later)
+			if later > n && q.Size() == p.Size() && a.cargo.Group(q) == a.cargo.Group(p) {
+				return broken(FirstInIsFirst, "piece %d travels in %s, and %d waits", later, e.GetFerry(), n)
+			}
+		}
+	}
+	return nil
+}
+
+// checkCopies: the ledger holds the bytes of each copy.
+func (s *simulator) checkCopies() error {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	for cid, bytes := range s.world.freight.files {
+		if held := s.audit.ledger.PieceBytes(cid); held != bytes && s.Members.Count == 0 {
+			return fmt.Errorf("the copy of %s has %d bytes, the ledger holds %d", cid, bytes, held)
+		}
+	}
+	return nil
+}
+
+// aggregationOver reports whether all CARs and pieces are settled; if not, waits says why.
+func (s *simulator) aggregationOver() bool {
+	f, waits := s.world.freight, ""
+	for _, u := range f.cars {
+		c := s.audit.contents[u.link]
+		if _, known := s.audit.pieceOf(c); u.wanted > 0 || c.Status != content.Refused && !known {
+			waits = fmt.Sprintf("CAR %s is %q, %d requests are to come", u.link, c.Status, u.wanted)
+		}
+	}
+	counts := s.audit.cargo.Counts
+	pieces, proofs := s.audit.cargo.Releasable()
+	switch {
+	case len(f.cars) < s.Aggregation.Cars:
+		waits = fmt.Sprintf("%d CARs came", len(f.cars))
+	case waits == "" && counts[cargo.Queued]+counts[cargo.Aggregated]+len(pieces)+len(proofs) > 0:
+		waits = fmt.Sprintf("%v pieces wait, are in aggregates, approved and refused; %v and %v are to be released", counts, pieces, proofs)
+	case waits == "" && s.shipping:
+		waits = "an operator waits"
+	}
+	s.hurried = s.hurried || waits != "" && s.steps > busySteps
+	if waits != "" {
+		s.waits = waits
+	}
+	return waits == ""
+}
+
+// aggregationAtTheEnd: what is good is approved, what is bad refused, and nothing is left on the disk but proofs.
+func (s *simulator) aggregationAtTheEnd() (errs []error) {
+	if s.Aggregation.Cars == 0 {
+		return nil
+	}
+	f, want := s.world.freight, map[string]events.Bytes{}
+	for _, u := range f.cars {
+		p, known := s.audit.pieceOf(s.audit.contents[u.link])
+		if _, bad := f.bad[u.piece.CID]; known != (u.code == "") && !u.mended || known && bad != (p.Status == cargo.Refused) {
+			errs = append(errs, broken(GoodIsStored, "CAR %s is %q, its piece is %s, bad: %t", u.link, u.code, p.Status, bad))
+		}
+	}
+	for _, ferry := range s.audit.cargo.Ferries() {
+		if ferry.State == cargo.Stored {
+			want[ferry.Proofs] = events.Bytes(ferry.ProofsSize)
+		}
+	}
+	held := map[string]events.Bytes{}
+	for _, p := range s.audit.ledger.PieceFiles() {
+		held[p.CID] = p.Bytes
+	}
+	if s.Members.Count == 0 && !maps.Equal(held, want) || !maps.Equal(f.files, want) {
+		errs = append(errs, broken(ReleasedOnce, "approved aggregates have the proofs %v, on the disk is %v, the ledger holds %v", want, f.files, held))
+	}
+	for aggregate, d := range f.offers {
+		if on := s.audit.cargo.Aggregate(aggregate); !d.final() && (on == nil || on.State != cargo.Made) {
+			errs = append(errs, broken(NothingIsOfferedAgain, "the broker has an offer of %s, which is %+v", aggregate, on))
+		}
+	}
+	return errs
+}
