@@ -14,7 +14,10 @@ import (
 // API is what the machines answer.
 func API() api.Machine {
 	return api.Machine{
-		Calls: []api.Route{ShowQueue, ListDeals},
+		Calls: []api.Route{
+			ShowQueue, ListDeals, PostContent, PostPiece, RetryContent, ReportAggregate, ShowPiece, ListFerries,
+			ShowAggregate, ShowProof,
+		},
 		Reads: func(r api.Reading) any { return reader{r} },
 	}
 }

@@ -3,6 +3,7 @@ package aggregation
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // This file has the commands of clients: they bring CARs, ask how they stand, and take and check proofs.
@@ -87,17 +89,18 @@ func proof(a *cli.App) *cobra.Command {
 		if f, err = ShowProof.Ask(ctx, b, OfPiece{args[0]}); err != nil || file == "" {
 			return f, err
 		}
-		text, err := f.Text()
+		text, err := json.MarshalIndent(f, "", "  ")
 		if err == nil {
-			err = os.WriteFile(file, text, 0o644) //nolint:gosec // Anybody may read a proof.
+			err = os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // Anybody may read a proof.
 		}
 		return f, err
 	}, func(p *cli.Printer, f inclusion.File) error {
 		if file != "" {
-			p.Line("the proof that %s is in %s is in %s", f.Piece, f.Aggregate, file)
+			p.Line("the proof that %s is in %s is in %s", commd.CID(commd.Node(f.Piece.CID)),
+				commd.CID(commd.Node(f.Aggregate.CID)), file)
 			return nil
 		}
-		text, err := f.Text()
+		text, err := json.MarshalIndent(f, "", "  ")
 		p.Line("%s", text)
 		return err
 	})
@@ -124,8 +127,9 @@ func verify(a *cli.App) *cobra.Command {
 				return err
 			}
 			return cli.Show(a, f, func(p *cli.Printer, f inclusion.File) error {
-				p.Line("right: %s, of %s, is in %s, of %s", f.Piece, cli.Size(events.Bytes(f.Size)), f.Aggregate,
-					cli.Size(events.Bytes(f.AggregateSize)))
+				p.Line("right: %s, of %s, is in %s, of %s", commd.CID(commd.Node(f.Piece.CID)),
+					cli.Size(events.Bytes(f.Piece.Size)), commd.CID(commd.Node(f.Aggregate.CID)),
+					cli.Size(events.Bytes(f.Aggregate.Size)))
 				return nil
 			})
 		},

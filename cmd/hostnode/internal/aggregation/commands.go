@@ -19,6 +19,7 @@ func Commands(a *cli.App) *cobra.Command {
 			cli.Plain(ShowQueue), printQueue),
 		cli.AsAt(a, command("deals", "List the deals about aggregates: pending, approved and rejected"),
 			cli.Plain(ListDeals), printDeals),
+		submit(a), piece(a), aggregates(a), show(a), proof(a), verify(a), report(a), retry(a),
 	)
 }
 

@@ -45,7 +45,9 @@ var (
 	RetryContent = api.Order(http.MethodPost, "aggregation/contents/{link}/retry",
 		func(r Ordering, ctx context.Context, q Retry) (Content, error) { return q.order(ctx, r) })
 	ReportAggregate = api.Order(http.MethodPost, "aggregation/aggregates/{aggregate}/report",
-		func(r Ordering, ctx context.Context, q Report) (none api.None, err error) { return none, q.order(ctx, r) })
+		func(r Ordering, ctx context.Context, q Report) (none api.None, err error) {
+			return none, q.order(ctx, r)
+		})
 	ShowPiece     = api.Question("aggregation/pieces/{piece}", reader.piece)
 	ListFerries   = api.Question("aggregation/aggregates", reader.aggregates)
 	ShowAggregate = api.Question("aggregation/aggregates/{aggregate}", reader.aggregate)
@@ -424,11 +426,11 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 		if err != nil {
 			return out, err
 		}
-		name := ""
+		about := inclusion.About{Content: layout.Contents[i], MadeBy: r.Account.String()}
 		if at.Deal != nil {
-			name = at.Deal.Deal
+			about.Deal = at.Deal.Deal
 		}
-		return inclusion.Of(p, layout.Contents[i], a, path, name), nil
+		return inclusion.Of(path, p, a.Root(), a.Size(), about)
 	}
 	return out, fmt.Errorf("%w: %s", cargo.ErrNoProof, at.Piece)
 }

@@ -39,7 +39,9 @@ var plain = []string{
 	"serveEvents.usersFile", "serveEvents.advertise", "sectors.sealer", "sectors.contract", "sectors.directory",
 	"sectors.maxDeposits", "sectors.withdrawMin", "sectors.remote.tokenFile", "sectors.remote.proves",
 	"sectors.remote.callbackListen", "nodes.probe.listen", "nodes.notes", "nodes.rules.set",
-	"nodes.rules.disqualification",
+	"nodes.rules.disqualification", "aggregation.packer", "aggregation.keep", "aggregation.sources.roots",
+	"aggregation.broker.kind", "aggregation.broker.tokenFile", "aggregation.broker.listen",
+	"aggregation.broker.callbackTokenFile",
 }
 
 // TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say

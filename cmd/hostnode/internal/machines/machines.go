@@ -34,7 +34,7 @@ var All = []Row{
 	},
 	{
 		Categories: []string{events.CategoryContent, events.CategoryCargo, events.CategoryDeal},
-		API:        aggregation.API(), Commands: aggregation.Commands,
+		API:        aggregation.API(), Commands: aggregation.Commands, Room: aggregation.MakeRoom,
 	},
 }
 
