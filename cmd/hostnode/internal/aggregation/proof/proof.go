@@ -153,26 +153,18 @@ func (f File) Verify() error {
 
 // check refuses what is missing, which is zero then, and what cannot be.
 func (f File) check() error {
-	if f.Format != Format {
-		return fmt.Errorf("format %.50q, want %q: made by a newer version?", f.Format, Format)
-	}
-	for name, missing := range map[string]bool{
-		"piece": f.Piece.CID == CID{}, "aggregate": f.Aggregate.CID == CID{},
-		"content": f.Content == events.ContentLink{},
-	} {
-		if missing {
-			return fmt.Errorf("it names no %s", name)
-		}
-	}
 	_, err := events.ParseAddress(f.MadeBy)
 	err = cmp.Or(err, commd.CheckPieceSize(f.Piece.Size), segment.CheckSize(f.Aggregate.Size))
-	if err != nil {
+	switch n := f.Piece.Payload; {
+	case f.Format != Format:
+		return fmt.Errorf("format %.50q, want %q: made by a newer version?", f.Format, Format)
+	case f.Piece.CID == CID{} || f.Aggregate.CID == CID{} || f.Content == events.ContentLink{}:
+		return errors.New("it does not name piece, aggregate and content")
+	case err != nil:
 		return err
-	}
-	if n := f.Piece.Payload; n < commd.MinPayload || n > commd.PayloadRoom(f.Piece.Size) {
+	case n < commd.MinPayload || n > commd.PayloadRoom(f.Piece.Size):
 		return fmt.Errorf("a payload of %d bytes in a piece of %d", n, f.Piece.Size)
-	}
-	if len(f.Deal) > maxText || strings.ContainsFunc(f.Deal, unicode.IsControl) {
+	case len(f.Deal) > maxText || strings.ContainsFunc(f.Deal, unicode.IsControl):
 		return fmt.Errorf("the name of the deal %.100q is not one line of at most %d bytes", f.Deal, maxText)
 	}
 	return nil
