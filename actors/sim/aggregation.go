@@ -75,7 +75,7 @@ func (s *simulator) aggregationSettings() aggregation.Settings {
 	return aggregation.Settings{
 		Packing: cargo.Packing{
 			Packer: packer, Size: aggregateSize, Smallest: 64 << 10, MinFill: fill, Batch: 5, Merge: 3,
-			Window: 20 * time.Second, Notice: 3 * time.Minute,
+			Window: 20 * time.Second, Notice: time.Minute,
 		},
 		Keep: true, MaxOpen: 8, Parallel: 2, Attempts: attemptsTogether, Every: 5 * time.Second, Poll: 5 * time.Second,
 		Silent: time.Minute, BrokerName: "simulated",
