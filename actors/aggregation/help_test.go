@@ -43,6 +43,7 @@ type world struct {
 	names   bool                // it says which are bad
 	offered int
 	lie     func(aggregate string) (events.DealReport, error)
+	slow    string // appends to streams of this category take five minutes
 	left    int    // points until a crash; negative: there is none
 	crash   func() // ends the host
 }
@@ -240,6 +241,12 @@ func (s crashing) Append(ctx context.Context, stream string, e events.Expected, 
 ) {
 	if err := s.world.point(); err != nil {
 		return r, err
+	}
+	s.world.mu.Lock()
+	slow := s.world.slow == events.Category(stream)
+	s.world.mu.Unlock()
+	if slow {
+		time.Sleep(5 * time.Minute)
 	}
 	if r, err = s.Store.Append(ctx, stream, e, batch); err != nil {
 		return r, err

@@ -1,6 +1,7 @@
 package aggregation_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/aggregation"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
@@ -229,6 +231,91 @@ func TestTooManyCARsAreNotTaken(t *testing.T) {
 		}
 		if _, err := h.request(h.add(3, 1<<10)); err != nil {
 			t.Errorf("one that is under way: %v", err)
+		}
+	})
+}
+
+func TestACARThatIsReadOnceMoreHasItsSourcesAfterARestart(t *testing.T) {
+	inTime(t, func(h *host) {
+		link := h.add(1, 1<<16)
+		h.world.change(link, func(c *car) { c.refused = &events.ContentRefusal{Code: "block-digest"} })
+		_, _ = h.request(link)
+		h.pass(time.Minute)
+		h.world.set(func(w *world) { w.away = true })
+		if _, err := h.order(aggregation.Order{Retry: &aggregation.Retry{Link: link, By: "anna"}}); err != nil {
+			t.Fatal(err)
+		}
+		h.world.crash()
+		h.goOn()
+		h.world.change(link, func(c *car) { c.refused = nil })
+		h.world.set(func(w *world) { w.away = false })
+		h.pass(5 * time.Minute)
+		if s, err := h.request(link); err != nil || s.Status != content.Accepted || s.Piece.CID == "" {
+			t.Errorf("it is %+v, %v", s, err)
+		}
+	})
+}
+
+// Another CAR makes a piece that is approved, or its own CAR is read once more: nothing would ever release a copy.
+func TestNoCopyIsLeftOfAPieceThatIsApproved(t *testing.T) {
+	inTime(t, func(h *host) {
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(10 * time.Minute)
+		first, other := h.add(0, 1<<16), h.add(9, 1<<16)
+		found := h.car(first).found
+		h.world.change(other, func(c *car) { c.found = found })
+		if _, err := h.order(aggregation.Order{Retry: &aggregation.Retry{Link: first, By: "anna"}}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = h.request(other)
+		h.pass(5 * time.Minute)
+		for _, link := range []events.ContentLink{first, other} {
+			if s, err := h.request(link); err != nil || s.Status != content.Accepted || s.Kept {
+				t.Errorf("it is %+v, %v", s, err)
+			}
+		}
+		if n := len(h.world.files); n != 1 { // The proofs of their aggregate.
+			t.Errorf("%d files are left: %v", n, h.world.files)
+		}
+	})
+}
+
+// A report of a person is recorded after the offer is withdrawn. However long that takes: the aggregate is not offered
+// again, and who reports it meanwhile gets an answer.
+func TestWhatIsWithdrawnIsNotOfferedAgain(t *testing.T) {
+	inTime(t, func(h *host) {
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(time.Minute)
+		f := h.cargo().Ferries()[0]
+		h.world.set(func(w *world) { w.slow = events.CategoryDeal })
+		report := aggregation.Report{By: "anna", DealReport: events.DealReport{
+			Aggregate: f.Aggregate, Status: events.DealRejected, Bad: h.world.pieces[f.Aggregate][:1],
+		}}
+		answers := make(chan error, 2)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		for range 2 {
+			go func() {
+				_, err := shell.Ask[aggregation.Answer](h.room, aggregation.Order{Report: &report}).Wait(ctx)
+				answers <- err
+			}()
+			h.pass(2 * time.Minute)
+		}
+		h.pass(10 * time.Minute)
+		for range 2 {
+			if err := <-answers; err != nil {
+				t.Error(err)
+			}
+		}
+		if _, there := h.world.offers[f.Aggregate]; there {
+			t.Errorf("the broker has %s again, after %d offers", f.Aggregate, h.world.offered)
+		}
+		if got := h.cargo().Aggregate(f.Aggregate).State; got != cargo.Rejected {
+			t.Errorf("it is %s", got)
 		}
 	})
 }

@@ -33,7 +33,8 @@ type Contents interface {
 	Open(ctx context.Context, from events.ContentSource, offset uint64) (io.ReadCloser, error)
 }
 
-// Copies keeps bytes of pieces on this host's disk, and in its ledger.
+// Copies keeps bytes of pieces on this host's disk, and in its ledger. Its methods may be called at once, and repeated;
+// those about one piece take turns, or fail, so that what is on the disk is what the ledger holds.
 type Copies interface {
 	// Keep stores the payload of a piece, as a whole or not at all, once the ledger holds its bytes. If it is here,
 	// nothing happens. *capacity.SpaceError, events.ErrDiskFull, events.ErrPieceMismatch.

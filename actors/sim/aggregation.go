@@ -75,7 +75,7 @@ func (s *simulator) aggregationSettings() aggregation.Settings {
 	return aggregation.Settings{
 		Packing: cargo.Packing{
 			Packer: packer, Size: aggregateSize, Smallest: 64 << 10, MinFill: fill, Batch: 5, Merge: 3,
-			Window: 20 * time.Second, Notice: 3 * time.Minute,
+			Window: 20 * time.Second, Notice: time.Minute,
 		},
 		Keep: true, MaxOpen: 8, Parallel: 2, Attempts: attemptsTogether, Every: 5 * time.Second, Poll: 5 * time.Second,
 		Silent: time.Minute, BrokerName: "simulated",
@@ -90,12 +90,13 @@ func (s *simulator) aggregationRoom(w *world, running func() *actors.Host) actor
 	}
 	part := shell.NewPart(aggregation.Name)
 	w.aggregates = part
+	copies := fakeCopies{w, s, running, map[string]bool{}}
 	return actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "nothing is aggregated while it is down",
 		Takes: actors.Taker[aggregation.Answer, aggregation.Order](part),
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return aggregation.New(aggregation.Deps{
-				Base: c.Base, Settings: s.aggregationSettings(), Contents: fakeContents{w}, Copies: fakeCopies{w, s, running},
+				Base: c.Base, Settings: s.aggregationSettings(), Contents: fakeContents{w}, Copies: copies,
 				Broker: fakeBroker{w, s}, Decide: decide, Tell: func(aggregation.Notice) {}, Broken: broken,
 			})
 		},
@@ -176,6 +177,22 @@ type fakeCopies struct {
 	*world
 	s       *simulator
 	running func() *actors.Host
+	busy    map[string]bool // pieces of which a call is under way
+}
+
+// alone refuses a call about a piece while another one is under way; free ends it.
+func (f fakeCopies) alone(cid string) (free func(), err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.busy[cid] {
+		return nil, fmt.Errorf("%w: %s is busy", errWorld, cid)
+	}
+	f.busy[cid] = true
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.busy, cid)
+	}, nil
 }
 
 func (f fakeCopies) Keep(ctx context.Context, p events.SectorPiece, payload io.Reader) error {
@@ -183,6 +200,11 @@ func (f fakeCopies) Keep(ctx context.Context, p events.SectorPiece, payload io.R
 	if err != nil {
 		return err
 	}
+	free, err := f.alone(p.CID)
+	if err != nil {
+		return err
+	}
+	defer free()
 	hold := capacity.HoldPiece{Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}}
 	if err := f.account(ctx, "hold "+p.CID, func(h *actors.Host) error {
 		hold.At = time.Now()
@@ -208,7 +230,12 @@ func (f fakeCopies) Keep(ctx context.Context, p events.SectorPiece, payload io.R
 }
 
 func (f fakeCopies) Drop(ctx context.Context, cid string) error {
-	_, err := do(ctx, f.bus, "copies.drop "+cid, locked(f.world, func() (struct{}, error) {
+	free, err := f.alone(cid)
+	if err != nil {
+		return err
+	}
+	defer free()
+	_, err = do(ctx, f.bus, "copies.drop "+cid, locked(f.world, func() (struct{}, error) {
 		delete(f.freight.files, cid)
 		return struct{}{}, nil
 	}))

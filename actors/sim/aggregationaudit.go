@@ -111,13 +111,14 @@ func (s *simulator) ship(ctx context.Context, w *world, h *actors.Host, o aggreg
 	s.settle()
 }
 
-// standsStill reports whether good pieces wait for more, when no more come. Then a few come.
+// standsStill reports whether pieces are too few for an aggregate, when no more come. Then another one comes.
 func (s *simulator) standsStill() bool {
-	if !s.calm() || s.steps%64 != 0 || len(s.world.freight.cars) > 3*s.Aggregation.Cars {
-		return false
+	var queued uint64
+	for _, g := range s.audit.cargo.Groups {
+		queued += g.Queued
 	}
-	live := slices.ContainsFunc(s.audit.cargo.Ferries(), func(f *cargo.Ferry) bool { return f.Full && f.Live() })
-	return !live && s.audit.cargo.Counts[cargo.Queued] > 0
+	return s.calm() && s.steps%64 == 0 && queued > 0 && queued < s.aggregationSettings().MinFill &&
+		s.audit.cargo.Counts[cargo.Aggregated] == 0
 }
 
 // drawAggregationOrder is what an operator wants next. What he says of pieces is true.

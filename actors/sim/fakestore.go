@@ -23,15 +23,22 @@ type hostStore struct {
 	anew      func(stream string) bool
 }
 
+// ofOwner reports whether only the owner writes a stream, in its term.
+func ofOwner(stream string) bool {
+	return slices.Contains([]string{
+		events.CategorySlotQueue, events.CategoryMarket, events.CategoryValidator, events.CategoryContent,
+		events.CategoryCargo, events.CategoryDeal,
+	}, events.Category(stream))
+}
+
 // storeOf is the store as a new process in a world sees it.
 func (s *simulator) storeOf(w *world) hostStore {
 	return hostStore{
 		busStore: busStore{s.cluster, w}, parks: s.Reads, committed: s.store,
 		mine: &writtenIDs{ids: map[events.EventID]bool{}},
 		anew: func(stream string) bool {
-			owners := []string{events.CategorySlotQueue, events.CategoryMarket, events.CategoryValidator}
 			return s.Panic+s.Poison > 0 || s.aim != nil ||
-				s.Members.Count > 0 && slices.Contains(owners, events.Category(stream))
+				s.Members.Count > 0 && ofOwner(stream)
 		},
 	}
 }

@@ -128,8 +128,7 @@ func (g *group) named(name events.Member) *process {
 
 // judge checks an event of the record before it is folded.
 func (g *group) judge(e events.Recorded, m proto.Message) error {
-	switch events.Category(e.Stream) {
-	case events.CategorySlotQueue, events.CategoryMarket, events.CategoryValidator:
+	if ofOwner(e.Stream) {
 		term := g.terms[e.Meta.Epoch]
 		if term == 0 || term < g.wrote[e.Stream] {
 			return broken(OneWriter, "%s of %s was written by epoch %d, of %s, with term %d; the newest that wrote there was %d",
