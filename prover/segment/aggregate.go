@@ -28,11 +28,11 @@ type Aggregate struct {
 
 // Build makes an aggregate of pieces, the largest first, in memory. Its errors are those of Place.
 func Build(size uint64, pieces []Piece) (*Aggregate, error) {
-	l, err := place(size, pieces)
+	l, positions, err := place(size, pieces)
 	if err != nil {
 		return nil, err
 	}
-	a := &Aggregate{layout: l, built: append(l.header(), make([]byte, l.length-headerSize)...)}
+	a := &Aggregate{layout: l, found: positions, built: append(l.header(), make([]byte, l.length-headerSize)...)}
 	a.file = bytes.NewReader(a.built)
 	var offset uint64
 	entries := l.entries[1]
@@ -136,9 +136,12 @@ func (a *Aggregate) Piece(i int) (p Piece, offset uint64, err error) {
 	return p, offset, err
 }
 
-// Find is the position of a piece. The first call reads all of them. It returns ErrNoPiece.
+// Find is the position of a piece. Of a file, the first call reads all of them. It returns ErrNoPiece.
 func (a *Aggregate) Find(root commd.Node, size uint64) (i int, err error) {
 	a.find.Do(func() {
+		if a.found != nil {
+			return
+		}
 		a.found = make(map[commd.Node]int, a.Len())
 		for i := range a.Len() {
 			p, _, err := a.Piece(i)

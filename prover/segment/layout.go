@@ -111,7 +111,7 @@ func Place(size uint64, pieces []Piece) (offsets []uint64, err error) {
 		offsets = append(offsets, end)
 		end += p.Size
 	}
-	_, err = place(size, pieces)
+	_, _, err = place(size, pieces)
 	return offsets, err
 }
 
@@ -138,9 +138,10 @@ type layout struct {
 	length  uint64 // of the file
 }
 
-func place(size uint64, pieces []Piece) (layout, error) {
+// place is the layout of an aggregate, with the positions of its pieces.
+func place(size uint64, pieces []Piece) (layout, map[commd.Node]int, error) {
 	var counts [commd.MaxDepth + 1]uint64
-	seen := make(map[commd.Node]struct{}, len(pieces))
+	seen := make(map[commd.Node]int, len(pieces))
 	for i, p := range pieces {
 		err := p.check()
 		if _, twice := seen[p.Root]; twice {
@@ -149,12 +150,13 @@ func place(size uint64, pieces []Piece) (layout, error) {
 			err = cmp.Or(err, ErrOrder)
 		}
 		if err != nil {
-			return layout{}, fmt.Errorf("piece %d, %s: %w", i, commd.CID(p.Root), err)
+			return layout{}, nil, fmt.Errorf("piece %d, %s: %w", i, commd.CID(p.Root), err)
 		}
-		seen[p.Root] = struct{}{}
+		seen[p.Root] = i
 		counts[commd.Depth(p.Size)]++
 	}
-	return newLayout(size, counts)
+	l, err := newLayout(size, counts)
+	return l, seen, err
 }
 
 // newLayout returns ErrSize, ErrTooManyPieces, ErrPieceTooLarge and ErrTooLarge.
