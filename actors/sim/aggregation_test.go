@@ -117,7 +117,7 @@ func loadsTwice(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
 func loadsTheSameList(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
 	if l, ok := c.(cargo.Load); ok && l.Full {
 		for _, f := range s.Ferries() {
-			if f.State == cargo.Rejected && slices.Equal(slices.Sorted(slices.Values(f.Pieces)), slices.Sorted(slices.Values(l.Pieces))) {
+			if f.State == cargo.Rejected && slices.Equal(s.Place(f.Pieces), s.Place(l.Pieces)) {
 				return reloaded(s, l, f.Pieces)
 			}
 		}
