@@ -1,17 +1,18 @@
 package sim
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/aggregation"
 	"github.com/hostnode/hostnode/actors/chainview"
+	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -30,8 +31,6 @@ type freight struct {
 	offers map[string]*dealOffer // by aggregate
 	// bad are the pieces that the broker refuses, and whether it says so.
 	bad map[string]bool
-	// perjured is a planted error: the broker rejects what it has approved.
-	perjured bool
 }
 
 // upload is a CAR.
@@ -41,7 +40,6 @@ type upload struct {
 	piece   events.SectorPiece
 	code    string // it is refused for that; empty: it is good
 	wanted  int    // how many requests are to come
-	sources int    // that were named
 	mended  bool   // it was bad before
 }
 
@@ -90,7 +88,7 @@ func (s *simulator) aggregationRoom(w *world, running func() *actors.Host) actor
 	}
 	part := shell.NewPart(aggregation.Name)
 	w.aggregates = part
-	copies := fakeCopies{w, s, running, map[string]bool{}}
+	copies := fakeCopies{world: w, s: s, running: running, turn: make(chan struct{}, 1)}
 	return actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "nothing is aggregated while it is down",
 		Takes: actors.Taker[aggregation.Answer, aggregation.Order](part),
@@ -104,9 +102,9 @@ func (s *simulator) aggregationRoom(w *world, running func() *actors.Host) actor
 }
 
 // newUpload makes a CAR. The draws decide what is wrong with it.
-func (s *simulator) newUpload() *upload {
+func (s *simulator) newUpload() {
 	n, f := len(s.world.freight.cars), s.world.freight
-	u := &upload{link: sha256.Sum256(fmt.Append(nil, "car ", n)), wanted: 1, sources: 1}
+	u := &upload{link: sha256.Sum256(fmt.Append(nil, "car ", n)), wanted: 1}
 	root := commd.Node(u.link)
 	root[31] &= 0x3f
 	padded := uint64(32<<10) << s.shippers.IntN(3)
@@ -120,7 +118,7 @@ func (s *simulator) newUpload() *upload {
 	case 1:
 		u.code, padded = codeOfLarge, aggregateSize
 	case 2:
-		u.wanted, u.sources = 2, 1+s.shippers.IntN(2)
+		u.wanted = 3 // From two sources.
 	case 3:
 		f.bad[commd.CID(root)] = true
 	case 4:
@@ -132,17 +130,11 @@ func (s *simulator) newUpload() *upload {
 		u.size, u.piece = f.cars[n-1].size, f.cars[n-1].piece
 	}
 	f.cars = append(f.cars, u)
-	return u
 }
 
-// car is the CAR with a link.
+// car is the CAR with a link, which was requested.
 func (f *freight) car(link events.ContentLink) *upload {
-	for _, u := range f.cars {
-		if u.link == link {
-			return u
-		}
-	}
-	return nil
+	return f.cars[slices.IndexFunc(f.cars, func(u *upload) bool { return u.link == link })]
 }
 
 // short is how a CAR or a piece is called in the name of a call.
@@ -154,119 +146,86 @@ type fakeContents struct{ *world }
 func (f fakeContents) Examine(
 	ctx context.Context, claim events.ContentClaim, _ events.ContentSource,
 ) (events.ContentFound, error) {
-	return do(ctx, f.bus, "source.examine "+short(claim.Link.String()), locked(f.world, func() (none events.ContentFound, err error) {
-		switch u := f.freight.car(claim.Link); {
-		case u == nil || claim.Size != u.size:
-			return none, fmt.Errorf("no CAR %s of %d bytes was requested", claim.Link, claim.Size)
-		case u.code != "" && u.code != codeOfLarge:
+	key := "source.examine " + short(claim.Link.String())
+	return do(ctx, f.bus, key, locked(f.world, func() (none events.ContentFound, err error) {
+		u := f.freight.car(claim.Link)
+		if u.code != "" && u.code != codeOfLarge {
 			return none, &events.ContentRefusal{Code: u.code}
-		default:
-			return events.ContentFound{Piece: u.piece, Blocks: 1}, nil
 		}
+		return events.ContentFound{Piece: u.piece, Blocks: 1}, nil
 	}))
 }
 
 func (f fakeContents) Open(ctx context.Context, from events.ContentSource, _ uint64) (io.ReadCloser, error) {
 	return do(ctx, f.bus, "source.open "+short(from.Key), func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader([]byte(from.Key))), nil
+		return io.NopCloser(strings.NewReader(from.Key)), nil
 	})
 }
 
-// fakeCopies is the Copies port over the world and the ledger of the host. Members share a disk, and no ledger.
+// fakeCopies is the Copies port over the world and the ledger of the host. Calls take turns. Members share a disk, and
+// have no ledger.
 type fakeCopies struct {
 	*world
+	port.Copies // The room does not read.
+
 	s       *simulator
 	running func() *actors.Host
-	busy    map[string]bool // pieces of which a call is under way
+	turn    chan struct{}
 }
 
-// alone refuses a call about a piece while another one is under way; free ends it.
-func (f fakeCopies) alone(cid string) (free func(), err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.busy[cid] {
-		return nil, fmt.Errorf("%w: %s is busy", errWorld, cid)
-	}
-	f.busy[cid] = true
-	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.busy, cid)
-	}, nil
-}
-
-func (f fakeCopies) Keep(ctx context.Context, p events.SectorPiece, payload io.Reader) error {
-	b, err := io.ReadAll(payload)
-	if err != nil {
-		return err
-	}
-	free, err := f.alone(p.CID)
-	if err != nil {
-		return err
-	}
-	defer free()
-	hold := capacity.HoldPiece{Piece: capacity.Piece{CID: p.CID, Bytes: p.Payload}}
-	if err := f.account(ctx, "hold "+p.CID, func(h *actors.Host) error {
-		hold.At = time.Now()
-		return h.Ledger(ctx, hold)
-	}); err != nil {
-		return err
-	}
-	_, err = do(ctx, f.bus, "copies.keep "+p.CID, locked(f.world, func() (struct{}, error) {
-		for _, u := range f.freight.cars {
-			if u.piece == p && string(b) == u.link.String() {
-				f.freight.files[p.CID] = p.Payload
-			}
+func (f fakeCopies) Keep(ctx context.Context, p events.SectorPiece, _ io.Reader) error {
+	return f.inTurn(ctx, "keep "+p.CID, func() error {
+		held := capacity.Piece{CID: p.CID, Bytes: p.Payload}
+		if err := f.account(ctx, capacity.HoldPiece{At: time.Now(), Piece: held}); err != nil {
+			return err
 		}
-		if events.Bytes(len(b)) == p.Payload { // The proofs of an aggregate.
+		_, err := do(ctx, f.bus, "copies.keep "+p.CID, locked(f.world, func() (struct{}, error) {
 			f.freight.files[p.CID] = p.Payload
-		}
-		if f.freight.files[p.CID] == 0 {
-			return struct{}{}, events.ErrPieceMismatch
-		}
-		return struct{}{}, nil
-	}))
-	return err
+			return struct{}{}, nil
+		}))
+		return err
+	})
 }
 
 func (f fakeCopies) Drop(ctx context.Context, cid string) error {
-	free, err := f.alone(cid)
-	if err != nil {
-		return err
-	}
-	defer free()
-	_, err = do(ctx, f.bus, "copies.drop "+cid, locked(f.world, func() (struct{}, error) {
-		delete(f.freight.files, cid)
-		return struct{}{}, nil
-	}))
-	if err != nil {
-		return err
-	}
-	return f.account(ctx, "release "+cid, func(h *actors.Host) error {
-		return h.Ledger(ctx, capacity.ReleasePiece{At: time.Now(), CID: cid})
+	return f.inTurn(ctx, "drop "+cid, func() error {
+		_, err := do(ctx, f.bus, "copies.drop "+cid, locked(f.world, func() (struct{}, error) {
+			delete(f.freight.files, cid)
+			return struct{}{}, nil
+		}))
+		if err != nil {
+			return err
+		}
+		return f.account(ctx, capacity.ReleasePiece{At: time.Now(), CID: cid})
 	})
 }
 
+// inTurn works while no other call does, so that the disk and the ledger agree.
+func (f fakeCopies) inTurn(ctx context.Context, task string, work func() error) error {
+	select {
+	case f.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-f.turn }()
+	f.bus.yield(ctx, task)
+	return work()
+}
+
 // account has the ledger hold or release bytes, once sectors have compared it with the files of pieces.
-func (f fakeCopies) account(ctx context.Context, task string, order func(*actors.Host) error) error {
+func (f fakeCopies) account(ctx context.Context, cmd capacity.Command) error {
 	h := f.running()
 	switch {
 	case f.s.Members.Count > 0:
 		return nil
 	case h == nil:
 		return errWorld
-	}
-	if f.s.Sectors.Begin > 0 {
+	case f.s.Sectors.Begin > 0:
 		if _, err := h.Sectors(ctx); err != nil {
 			return err
 		}
-		f.bus.yield(ctx, task)
 	}
-	return order(h)
-}
-
-func (f fakeCopies) Open(context.Context, events.SectorPiece) (io.ReadCloser, error) {
-	return nil, events.ErrNoSuchPiece // The room only writes.
+	return h.Ledger(ctx, cmd)
 }
 
 // fakeBroker is the Broker port over the world.
@@ -280,14 +239,11 @@ func (f fakeBroker) Offer(ctx context.Context, o events.AggregateOffer) (events.
 		if on := f.s.audit.cargo.Aggregate(o.Aggregate); f.s.Members.Count == 0 && (on == nil || on.State != cargo.Made) {
 			f.offend(NothingIsOfferedAgain, "aggregate %s is offered while it is %+v", o.Aggregate, on)
 		}
-		d := f.freight.offers[o.Aggregate]
-		if d == nil {
-			d = &dealOffer{DealReport: events.DealReport{
-				Aggregate: o.Aggregate, Status: events.DealPending, Deal: fmt.Sprint(len(f.freight.offers)),
-			}}
-			f.freight.offers[o.Aggregate] = d
+		if f.freight.offers[o.Aggregate] == nil {
+			pending := events.DealReport{Aggregate: o.Aggregate, Status: events.DealPending}
+			f.freight.offers[o.Aggregate] = &dealOffer{DealReport: pending}
 		}
-		return d.DealReport, nil
+		return f.freight.offers[o.Aggregate].DealReport, nil
 	}))
 }
 
@@ -304,7 +260,7 @@ func (f fakeBroker) State(ctx context.Context, o events.AggregateOffer) (events.
 			f.judge(d)
 		}
 		said := d.DealReport
-		if f.freight.perjured && said.Status == events.DealApproved {
+		if f.s.Plant.Perjured && said.Status == events.DealApproved {
 			said.Status = events.DealRejected
 		}
 		return said, nil

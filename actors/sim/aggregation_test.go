@@ -117,10 +117,43 @@ func loadsTwice(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
 func loadsTheSameList(s cargo.State, c cargo.Command) ([]cargo.Event, error) {
 	if l, ok := c.(cargo.Load); ok && l.Full {
 		for _, f := range s.Ferries() {
-			if f.State == cargo.Rejected && slices.Equal(slices.Sorted(slices.Values(f.Pieces)), slices.Sorted(slices.Values(l.Pieces))) {
+			if f.State == cargo.Rejected && slices.Equal(s.Place(f.Pieces), s.Place(l.Pieces)) {
 				return reloaded(s, l, f.Pieces)
 			}
 		}
 	}
 	return cargo.Decide(s, c)
+}
+
+// A simulation that survives says nothing about a fault that never occurred.
+func TestEveryFaultOccursAtEveryCallOfAggregation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tests the simulator, and takes long; the race detector has nothing to find in it")
+	}
+	t.Parallel()
+	sc := Scenario{
+		Fail: 40, Lose: 40, Delay: 20, Twice: 40, Die: 30, DiskFull: 2, Requests: 1, MaxSteps: 6_000,
+		Aggregation: Aggregation{Cars: 30, BrokerAway: 1, BrokerLies: 2, SourcesAway: 1, Orders: 40},
+	}
+	want := []Fault{
+		{brokerAway, "world"}, {brokerLies, "world"}, {sourcesAway, "world"}, {aggregationOrder, "world"},
+		{faultLie, "broker.offer"}, {faultLie, "broker.state"},
+	}
+	for _, at := range []string{
+		"source.examine", "source.open", "copies.keep", "copies.drop", "broker.offer", "broker.state", "broker.withdraw",
+	} {
+		for _, kind := range []string{faultError, faultLost, faultDelay, faultDuplicate, faultCrashBefore, faultCrashAfter} {
+			want = append(want, Fault{kind, at})
+		}
+	}
+	const most = 100
+	seed := uint64(0)
+	for ; seed < most && len(want) > 0; seed++ {
+		out := Run(t, seed, sc) // Other tests check how the runs end.
+		want = slices.DeleteFunc(want, func(f Fault) bool { return out.Faults[f] > 0 })
+	}
+	for _, f := range want {
+		t.Errorf("in %d seeds there was no %s at %s", most, f.Kind, f.Where)
+	}
+	t.Logf("%d seeds", seed)
 }

@@ -57,21 +57,13 @@ func (s *simulator) aggregationTrouble(c *call) verdict {
 
 // workAggregation decides what happens to the pipeline in a step. Orders are given one at a time.
 func (s *simulator) workAggregation(ctx context.Context, w *world, h *actors.Host) {
-	for _, t := range []struct {
-		name   string
-		chance int
-	}{
-		{brokerAway, s.Aggregation.BrokerAway},
-		{brokerLies, s.Aggregation.BrokerLies},
-		{sourcesAway, s.Aggregation.SourcesAway},
-	} {
-		if s.shippers.IntN(1000) < t.chance && !s.in(t.name) && !s.calm() {
-			s.until[t.name] = s.steps + 50 + s.shippers.IntN(900)
-			s.trouble(t.name, "world", "%s until step %d", t.name, s.until[t.name])
-		}
+	if !s.calm() {
+		s.mayBegin(s.shippers, brokerAway, s.Aggregation.BrokerAway)
+		s.mayBegin(s.shippers, brokerLies, s.Aggregation.BrokerLies)
+		s.mayBegin(s.shippers, sourcesAway, s.Aggregation.SourcesAway)
 	}
 	s.world.mu.Lock()
-	busy := s.shipping
+	busy := s.ordering
 	s.world.mu.Unlock()
 	if busy || h == nil || s.stopping {
 		return
@@ -84,7 +76,7 @@ func (s *simulator) workAggregation(ctx context.Context, w *world, h *actors.Hos
 		u := cars[next]
 		request := aggregation.Request{Link: u.link, Content: content.Request{
 			Size: u.size, Group: string(rune('a' + next%2)),
-			Source: events.ContentSource{BucketName: fmt.Sprint(u.wanted % u.sources), Key: u.link.String()},
+			Source: events.ContentSource{BucketName: fmt.Sprint(u.wanted % 2), Key: u.link.String()},
 		}}
 		s.ship(ctx, w, h, aggregation.Order{Request: &request}, func() { u.wanted-- })
 	case len(cars) < s.Aggregation.Cars && (hurry || s.shippers.IntN(30) == 0), s.standsStill():
@@ -97,18 +89,17 @@ func (s *simulator) workAggregation(ctx context.Context, w *world, h *actors.Hos
 	}
 }
 
-// ship gives an order in the background, because its answer waits for the simulator. One that fails is given again.
+// ship gives an order. A request that fails is given again.
 func (s *simulator) ship(ctx context.Context, w *world, h *actors.Host, o aggregation.Order, done func()) {
-	s.shipping = true
-	go func() {
+	s.order(ctx, "aggregate", func() error {
 		_, err := actors.OrderOwner[aggregation.Answer](ctx, h, w.aggregates, o)
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()
-		if s.shipping = false; err == nil {
+		if err == nil {
 			done()
 		}
-	}()
-	s.settle()
+		return err
+	})
 }
 
 // standsStill reports whether pieces are too few for an aggregate, when no more come. Then another one comes.
@@ -124,17 +115,15 @@ func (s *simulator) standsStill() bool {
 // drawAggregationOrder is what an operator wants next. What he says of pieces is true.
 func (s *simulator) drawAggregationOrder() (o aggregation.Order, drawn bool) {
 	if s.shippers.IntN(2) == 0 {
-		links := slices.SortedFunc(maps.Keys(s.audit.contents), func(a, b events.ContentLink) int {
-			return strings.Compare(a.String(), b.String())
-		})
-		if len(links) == 0 {
+		cars := s.world.freight.cars
+		if len(cars) == 0 {
 			return o, false
 		}
-		link := links[s.shippers.IntN(len(links))]
-		if u := s.world.freight.car(link); s.audit.contents[link].Status == content.Refused && u.code != codeOfLarge {
+		u := cars[s.shippers.IntN(len(cars))]
+		if s.audit.contents[u.link].Status == content.Refused && u.code != codeOfLarge {
 			u.code, u.mended = "", true // It is wrong no more.
 		}
-		return aggregation.Order{Retry: &aggregation.Retry{Link: link, By: "operator"}}, true
+		return aggregation.Order{Retry: &aggregation.Retry{Link: u.link, By: "operator"}}, true
 	}
 	for _, f := range s.audit.cargo.Ferries() {
 		report := aggregation.Report{By: "operator", DealReport: events.DealReport{
@@ -153,12 +142,15 @@ func (s *simulator) drawAggregationOrder() (o aggregation.Order, drawn bool) {
 	return o, false
 }
 
-// again compares an event with what is decided from the command that it follows from.
-func again[E proto.Message](e E, decided []E, err error) error {
+// again folds an event, and compares it with what is decided from the command that it follows from.
+func again[S, C any, E proto.Message](
+	was S, e E, c C, decide func(S, C) ([]E, error), evolve func(S, E) S,
+) (is S, wrong error) {
+	decided, err := decide(was, c)
 	if err != nil || len(decided) == 0 || !proto.Equal(decided[0], e) {
-		return fmt.Errorf("it is %v, and decided is %v: %w", e, decided, err)
+		wrong = fmt.Errorf("it is %v, and decided is %v: %w", e, decided, err)
 	}
-	return nil
+	return evolve(was, e), wrong
 }
 
 func (a *audit) onContent(stream string, e content.Event) error {
@@ -166,16 +158,14 @@ func (a *audit) onContent(stream string, e content.Event) error {
 	if err != nil {
 		return err
 	}
-	was := a.contents[link]
-	decided, err := content.Decide(was, content.Asked(was, e))
-	is := content.Evolve(was, e)
+	was, u := a.contents[link], a.freight.car(link)
+	is, err := again(was, e, content.Asked(was, e), content.Decide, content.Evolve)
 	a.contents[link] = is
-	u := a.freight.car(link)
-	switch {
-	case is.Status == content.Accepted && (u.code != "" || is.Piece.CID != u.piece.CID), is.Status == content.Refused && is.Code != u.code:
-		return broken(GoodIsStored, "CAR %s is %s, %q, and it is %q", link, is.Status, is.Code, u.code)
+	other := u.code == "" && is.Piece.CID != u.piece.CID
+	if is.Status != content.Requested && (is.Code != u.code || other) {
+		return broken(GoodIsStored, "CAR %s is %+v, and it is %q, with piece %s", link, is, u.code, u.piece.CID)
 	}
-	return again(e, decided, err)
+	return err
 }
 
 func (a *audit) onDeal(stream string, e deal.Event) error {
@@ -184,46 +174,38 @@ func (a *audit) onDeal(stream string, e deal.Event) error {
 		return err
 	}
 	was := a.deals[aggregate]
-	decided, err := deal.Decide(was, deal.Asked(e))
-	is := deal.Evolve(was, e)
+	is, err := again(was, e, deal.Asked(e), deal.Decide, deal.Evolve)
 	a.deals[aggregate] = is
-	if d := a.freight.offers[aggregate]; is.Final() && !was.Final() && is.By == "" && (d == nil || d.Status != is.Status) {
+	said := is.Final() && !was.Final() && is.By == ""
+	if d := a.freight.offers[aggregate]; said && (d == nil || d.Status != is.Status) {
 		return broken(DealsAreTrue, "the deal about %s is %s; the broker has %+v", aggregate, is.Status, d)
 	}
-	return again(e, decided, err)
+	return err
 }
 
 // onCargo checks what an event does to the pieces.
 func (a *audit) onCargo(e cargo.Event) error {
-	decided, err := cargo.Decide(a.cargo, cargo.Asked(e))
-	switch e := e.(type) {
-	case *messages.FerryLoaded:
-		if err := errors.Join(a.inOrder(e), a.isNew(e.GetFerry())); err != nil {
-			return err
-		}
-	case *messages.FerriesMerged:
-		if err := a.isNew(e.GetFerry()); err != nil {
+	if l, loads := e.(*messages.FerryLoaded); loads {
+		if err := a.inOrder(l); err != nil {
 			return err
 		}
 	}
-	a.cargo = cargo.Evolve(a.cargo, e)
+	list, ok := e.(interface{ GetFerry() string })
+	for _, f := range a.cargo.Ferries() {
+		if ok && f.ID == list.GetFerry() && f.State == cargo.Rejected {
+			return broken(NothingIsOfferedAgain, "%s travels again, which was rejected as %s", f.ID, f.Aggregate)
+		}
+	}
+	var err error
+	a.cargo, err = again(a.cargo, e, cargo.Asked(e), cargo.Decide, cargo.Evolve)
 	for n := uint64(1); n <= a.cargo.Pieces(); n++ {
 		p, _ := a.cargo.Piece(n)
-		if _, bad := a.freight.bad[commd.CID(p.Root)]; p.Status == cargo.Refused && !bad || p.Status == cargo.Approved && bad {
+		_, bad := a.freight.bad[commd.CID(p.Root)]
+		if p.Status == cargo.Refused && !bad || p.Status == cargo.Approved && bad {
 			return broken(GoodIsStored, "piece %d is %s, bad: %t", n, p.Status, bad)
 		}
 	}
-	return errors.Join(as(PieceIsInOnePlace, a.cargo.Check()), again(e, decided, err))
-}
-
-// isNew: no list travels twice.
-func (a *audit) isNew(list string) error {
-	for _, f := range a.cargo.Ferries() {
-		if f.ID == list && f.State == cargo.Rejected {
-			return broken(NothingIsOfferedAgain, "%s travels again, which was rejected as %s", list, f.Aggregate)
-		}
-	}
-	return nil
+	return errors.Join(as(PieceIsInOnePlace, a.cargo.Check()), err)
 }
 
 // pieceOf is the piece that a CAR was found to make; false: it is not in the ledger of pieces.
@@ -277,9 +259,7 @@ func (s *simulator) aggregationOver() bool {
 	case len(f.cars) < s.Aggregation.Cars:
 		waits = fmt.Sprintf("%d CARs came", len(f.cars))
 	case waits == "" && counts[cargo.Queued]+counts[cargo.Aggregated]+len(pieces)+len(proofs) > 0:
-		waits = fmt.Sprintf("%v pieces wait, are in aggregates, approved and refused; %v and %v are to be released", counts, pieces, proofs)
-	case waits == "" && s.shipping:
-		waits = "an operator waits"
+		waits = fmt.Sprintf("%v pieces wait, are in aggregates, approved, refused; of %v and %v are copies", counts, pieces, proofs)
 	}
 	s.hurried = s.hurried || waits != "" && s.steps > busySteps
 	if waits != "" {
@@ -296,7 +276,8 @@ func (s *simulator) aggregationAtTheEnd() (errs []error) {
 	f, want := s.world.freight, map[string]events.Bytes{}
 	for _, u := range f.cars {
 		p, known := s.audit.pieceOf(s.audit.contents[u.link])
-		if _, bad := f.bad[u.piece.CID]; known != (u.code == "") && !u.mended || known && bad != (p.Status == cargo.Refused) {
+		_, bad := f.bad[u.piece.CID]
+		if known != (u.code == "") && !u.mended || known && bad != (p.Status == cargo.Refused) {
 			errs = append(errs, broken(GoodIsStored, "CAR %s is %q, its piece is %s, bad: %t", u.link, u.code, p.Status, bad))
 		}
 	}
@@ -305,12 +286,10 @@ func (s *simulator) aggregationAtTheEnd() (errs []error) {
 			want[ferry.Proofs] = events.Bytes(ferry.ProofsSize)
 		}
 	}
-	held := map[string]events.Bytes{}
-	for _, p := range s.audit.ledger.PieceFiles() {
-		held[p.CID] = p.Bytes
-	}
-	if s.Members.Count == 0 && !maps.Equal(held, want) || !maps.Equal(f.files, want) {
-		errs = append(errs, broken(ReleasedOnce, "approved aggregates have the proofs %v, on the disk is %v, the ledger holds %v", want, f.files, held))
+	held := s.audit.ledger.PieceFiles() // What is on the disk is in it.
+	if s.Members.Count == 0 && len(held) != len(want) || !maps.Equal(f.files, want) {
+		errs = append(errs, broken(ReleasedOnce, "approved aggregates have the proofs %v, on the disk is %v, in the ledger %v",
+			want, f.files, held))
 	}
 	for aggregate, d := range f.offers {
 		if on := s.audit.cargo.Aggregate(aggregate); !d.final() && (on == nil || on.State != cargo.Made) {

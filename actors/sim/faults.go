@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +164,14 @@ func (s *simulator) in(trouble string) bool { return s.until[trouble] > s.steps 
 func (s *simulator) begin(trouble string, least, most int) {
 	s.until[trouble] = s.steps + least + s.rng.IntN(most-least)
 	s.trouble(trouble, "world", "%s until step %d", trouble, s.until[trouble])
+}
+
+// mayBegin is begin with random numbers of its own, by a chance in a thousand.
+func (s *simulator) mayBegin(rng *rand.Rand, trouble string, perMille int) {
+	if rng.IntN(1000) < perMille && !s.in(trouble) {
+		s.until[trouble] = s.steps + 50 + rng.IntN(550)
+		s.trouble(trouble, "world", "%s until step %d", trouble, s.until[trouble])
+	}
 }
 
 // lieSome may make the market lie for a while, drawn with random numbers of its own.

@@ -105,20 +105,10 @@ func (s *simulator) workSectors(ctx context.Context) {
 	if s.calm() || s.steps > busySteps {
 		return
 	}
-	for _, t := range []struct {
-		name   string
-		chance int
-	}{
-		{sealerAway, s.Sectors.SealerAway},
-		{sealerHangs, s.Sectors.SealerHangs},
-		{sealerLies, s.Sectors.SealerLies},
-		{providerDown, s.Sectors.ProviderDown},
-	} {
-		if s.sealers.IntN(1000) < t.chance && !s.in(t.name) {
-			s.until[t.name] = s.steps + 50 + s.sealers.IntN(550)
-			s.trouble(t.name, "world", "%s until step %d", t.name, s.until[t.name])
-		}
-	}
+	s.mayBegin(s.sealers, sealerAway, s.Sectors.SealerAway)
+	s.mayBegin(s.sealers, sealerHangs, s.Sectors.SealerHangs)
+	s.mayBegin(s.sealers, sealerLies, s.Sectors.SealerLies)
+	s.mayBegin(s.sealers, providerDown, s.Sectors.ProviderDown)
 	if s.sealers.IntN(1000) < s.Sectors.Damage {
 		s.damageSome()
 	}

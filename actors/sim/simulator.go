@@ -82,9 +82,7 @@ type simulator struct {
 	highest  uint64         // the highest block that there was
 	compared events.Position
 
-	// shipping: an order to the pipeline is under way; guarded by the world's lock. ferries: pieces travel by the packer
-	// of that name.
-	shipping, ferries bool
+	ferries bool // pieces travel by the packer of that name
 	// Of sectors: how often the operator began one, whether an order is under way (guarded by the
 	// world's lock), which pieces are bad, and whose data was damaged.
 	begun    int
@@ -138,7 +136,6 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 		if sc.Policy.WalletDays > 0 {
 			s.world.purse = events.Balance{Wei: events.NewAmount(sc.Policy.Wei), ProofWei: events.NewAmount(1)}
 		}
-		s.world.freight.perjured = sc.Plant.Perjured
 		s.newRecord(storetest.NewMemory(), events.NewAmount(sc.Tokens))
 		ctx, cancel := context.WithCancel(t.Context())
 		problem := s.runAll(ctx, seed)
