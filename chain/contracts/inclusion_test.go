@@ -134,8 +134,8 @@ func TestEachBrokenProofOfInclusionIsRefusedOnChain(t *testing.T) {
 }
 
 // Aggregates made by a liar: all paths are right, and the entry is, but not all is where it must be, or has a possible
-// size. Those that are taken show that nothing else is wrong. One of 32 KiB has 1,024 leaves; pieces of 128 bytes may be
-// in 254 places of it, entries in the last four of 512.
+// size. Those that are taken show that nothing else is wrong. One of 32 KiB has 1,024 leaves; pieces of 128 bytes may
+// be in 254 places of it, entries in the last four of 512.
 func TestWhatCannotBeInAnAggregateIsRefusedOnChain(t *testing.T) {
 	verifier := deployInclusionVerifier(t)
 	for name, at := range map[string]struct {
@@ -214,6 +214,40 @@ func TestWhatIsNoNodeIsRefusedOnChain(t *testing.T) {
 			}
 			if (name == "") != c.holds(t, verifier) {
 				t.Fatalf("taken: %t", name != "")
+			}
+		})
+	}
+}
+
+// In an aggregate of 512 bytes made by a liar, all paths lead to the root, but begin in another layer than they must.
+func TestPathsOfAnotherLengthAreRefusedOnChain(t *testing.T) {
+	verifier := deployInclusionVerifier(t)
+	piece, a, b, c, d := bytes32(some(1)), some(2), some(3), some(4), some(5)
+	e := entryOf(piece, 0, 128)
+	entry := parent(bytes32(e[:32]), bytes32(e[32:]))
+	right := parent(parent(entry, a), b)
+	path := func(index uint64, nodes ...commd.Node) segment.Path { return segment.Path{Index: index, Nodes: nodes} }
+	for name, row := range map[string]struct {
+		root           commd.Node
+		subtree, entry segment.Path
+	}{
+		"a piece too high": {parent(piece, right), path(0, right), path(4, a, b, piece)},
+		"a piece too low": {
+			parent(parent(parent(piece, c), d), right),
+			path(0, c, d, right), path(4, a, b, parent(parent(piece, c), d)),
+		},
+		"an entry too high": {
+			parent(parent(piece, a), parent(entry, b)), path(0, a, parent(entry, b)), path(6, b, parent(piece, a)),
+		},
+		"an entry too low": {parent(parent(piece, right), c), path(0, right, c), path(4, a, b, piece, c)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := inclusion{
+				proof: segment.Proof{Subtree: row.subtree, Entry: row.entry},
+				piece: segment.Piece{Root: piece, Size: 128}, root: row.root, size: 512,
+			}
+			if asked.holds(t, verifier) {
+				t.Fatal("taken")
 			}
 		})
 	}
@@ -304,7 +338,8 @@ func TestGasOfInclusionStaysBelowTheCeilings(t *testing.T) {
 			t.Errorf("%s took %d and %d gas, ceilings %d and %d",
 				row.name, used, executed, row.transaction, row.execution)
 		}
-		line := fmt.Sprintf("| %s | %d + %d | ", row.name, row.nodes[0], row.nodes[1]) + thousands(row.transaction) + " | " + thousands(row.execution) + " |\n"
+		line := fmt.Sprintf("| %s | %d + %d | %s | %s |\n", row.name, row.nodes[0], row.nodes[1],
+			thousands(row.transaction), thousands(row.execution))
 		if !strings.Contains(string(page), line) {
 			t.Errorf("docs/performance.md has not the row\n%s", line)
 		}
