@@ -136,8 +136,12 @@ func TestEveryFaultOccursAtEveryCallOfAggregation(t *testing.T) {
 		Aggregation: Aggregation{Cars: 30, BrokerAway: 1, BrokerLies: 2, SourcesAway: 1, Orders: 40},
 	}
 	want := []Fault{
-		{brokerAway, "world"}, {brokerLies, "world"}, {sourcesAway, "world"}, {aggregationOrder, "world"},
-		{faultLie, "broker.offer"}, {faultLie, "broker.state"},
+		{brokerAway, "world"},
+		{brokerLies, "world"},
+		{sourcesAway, "world"},
+		{aggregationOrder, "world"},
+		{faultLie, "broker.offer"},
+		{faultLie, "broker.state"},
 	}
 	for _, at := range []string{
 		"source.examine", "source.open", "copies.keep", "copies.drop", "broker.offer", "broker.state", "broker.withdraw",
