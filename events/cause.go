@@ -15,7 +15,8 @@ type CauseKind uint8
 // market has a cause (Metadata.CauseKey) of one of these forms:
 //
 //	operator, start, begin, worker, look, take, wake,
-//	  chain, quota, scrub                              CauseCommand
+//	  chain, quota, scrub, request, examined, packed,
+//	  broker                                           CauseCommand
 //	look back: REASON                                  CauseCommand
 //	orphan:SLOT                                        CauseCommand
 //	block:NUMBER                                       CauseBlock
@@ -82,6 +83,7 @@ type Cause struct {
 // look at all stored data found, "withdrawn" before what the contract of sectors has paid.
 var causeCommands = map[string]bool{
 	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
+	"request": true, "examined": true, "packed": true, "broker": true, // Of what is aggregated.
 	"chain": true, "quota": true, "scrub": true, "withdrawn": true,
 }
 

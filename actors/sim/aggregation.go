@@ -35,12 +35,12 @@ type freight struct {
 
 // upload is a CAR.
 type upload struct {
-	link    events.ContentLink
-	size    uint64
-	piece   events.SectorPiece
-	code    string // it is refused for that; empty: it is good
-	wanted  int    // how many requests are to come
-	mended  bool   // it was bad before
+	link   events.ContentLink
+	size   uint64
+	piece  events.SectorPiece
+	code   string // it is refused for that; empty: it is good
+	wanted int    // how many requests are to come
+	mended bool   // it was bad before
 }
 
 // dealOffer is a deal as the broker has it.
@@ -253,10 +253,10 @@ func (f fakeBroker) State(ctx context.Context, o events.AggregateOffer) (events.
 		if d == nil {
 			return events.DealReport{}, events.ErrNotOffered
 		}
-		switch d.asked++; {
-		case d.asked == 2:
+		switch d.asked++; d.asked {
+		case 2:
 			d.Status = events.DealSigned
-		case d.asked == 4:
+		case 4:
 			f.judge(d)
 		}
 		said := d.DealReport

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
@@ -34,6 +35,22 @@ func TestSimulatedPiecesAreMergedRejectedIsolatedAndDoubted(t *testing.T) {
 	}
 	if orders == 0 {
 		t.Error("no operator gave an order")
+	}
+}
+
+// The owner of a host of several members aggregates. It is no scenario for readers of the record, because members have no
+// ledger for copies here.
+func TestTheMemberWithTheTermAggregates(t *testing.T) {
+	t.Parallel()
+	sc := Scenario{
+		Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Fail: 10, Lose: 10,
+		Aggregation: Aggregation{Cars: 20, BrokerAway: 1, Orders: 10},
+		Members:     Members{Count: 3, Kill: 1, Stop: 1, Cut: 1, Expire: 1},
+	}
+	for i := range *seeds {
+		if out := Run(t, *first+uint64(i), sc); out.Problem != nil {
+			t.Fatalf("seed %d: %v", *first+uint64(i), out.Problem)
+		}
 	}
 }
 
@@ -136,8 +153,12 @@ func TestEveryFaultOccursAtEveryCallOfAggregation(t *testing.T) {
 		Aggregation: Aggregation{Cars: 30, BrokerAway: 1, BrokerLies: 2, SourcesAway: 1, Orders: 40},
 	}
 	want := []Fault{
-		{brokerAway, "world"}, {brokerLies, "world"}, {sourcesAway, "world"}, {aggregationOrder, "world"},
-		{faultLie, "broker.offer"}, {faultLie, "broker.state"},
+		{brokerAway, "world"},
+		{brokerLies, "world"},
+		{sourcesAway, "world"},
+		{aggregationOrder, "world"},
+		{faultLie, "broker.offer"},
+		{faultLie, "broker.state"},
 	}
 	for _, at := range []string{
 		"source.examine", "source.open", "copies.keep", "copies.drop", "broker.offer", "broker.state", "broker.withdraw",

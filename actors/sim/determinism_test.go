@@ -17,7 +17,7 @@ func TestSameSeedGivesTheSameRun(t *testing.T) {
 	}
 	for _, name := range []string{
 		"all", "awayAndCrash", "clusterAndCrash", "sectors", "sectorsAndFaults", "sectorsAndReorgs", "sectorsAndOrders",
-		"members", "membersApart", "membersAndFaults", "aggregation", "aggregationAndFaults", "aggregationOfMembers",
+		"members", "membersApart", "membersAndFaults", "aggregation", "aggregationAndFaults",
 	} {
 		sc := Scenarios()[name]
 		seen := map[uint64]bool{}

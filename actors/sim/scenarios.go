@@ -120,11 +120,6 @@ func Scenarios() map[string]Scenario {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 3, Crash: 1, Stop: 1, StoreDown: 1, StoreAway: 1, DiskFull: 1, Requests: 3,
 			Sectors: Sectors{Begin: 2}, Aggregation: Aggregation{Cars: 30, BrokerAway: 2, BrokerLies: 2, SourcesAway: 2, Orders: 20},
 		},
-		"aggregationOfMembers": {
-			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Fail: 10, Lose: 10,
-			Aggregation: Aggregation{Cars: 20, BrokerAway: 1, Orders: 10},
-			Members:     Members{Count: 3, Kill: 1, Stop: 1, Cut: 1, Expire: 1},
-		},
 		"members": {
 			Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Chance: chanceOfMembers,
 			Members: Members{Count: 3, Kill: 1, Stop: 1},
