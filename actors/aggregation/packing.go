@@ -101,7 +101,7 @@ func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 		m.proofs = events.SectorPiece{
 			CID: commd.CID(of.Root), Size: events.Bytes(of.Size), Payload: events.Bytes(of.Payload),
 		}
-		return m, r.Copies.Keep(ctx, m.proofs, &proofs)
+		return m, r.Proofs.Keep(ctx, m.proofs, &proofs)
 	})
 }
 

@@ -43,8 +43,9 @@ type Deps struct {
 	*shell.Base
 	Settings
 	Contents port.Contents
-	// Copies keeps the proofs of aggregates, and pieces if the settings say so.
-	Copies port.Copies
+	// Copies keeps pieces, if the settings say so, and Proofs those of aggregates, for which there must be room when
+	// copies have taken all that they may; nil: Copies does.
+	Copies, Proofs port.Copies
 	Broker port.Broker
 	// Decide are the rules of the ledger of pieces: cargo.Decide.
 	Decide func(cargo.State, cargo.Command) ([]cargo.Event, error)
@@ -157,6 +158,9 @@ func New(d Deps) *Room {
 	r := &Room{
 		Deps: d, contents: map[events.ContentLink]*car{}, deals: map[string]*dealing{}, groups: map[string]uint64{},
 		failing: map[string]int{},
+	}
+	if r.Proofs == nil {
+		r.Proofs = r.Copies
 	}
 	r.effects = effects{Base: d.Base, Name: Name, Ended: r.ended, Act: r.work}
 	return r

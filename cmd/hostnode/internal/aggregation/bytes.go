@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -66,6 +67,31 @@ type copies struct {
 	host  func(context.Context) *actors.Host
 	quota events.Bytes
 	now   func() time.Time
+	*turns
+}
+
+// turns has calls about one piece take turns.
+type turns [64]sync.Mutex
+
+func (t *turns) take(cid string) (done func()) {
+	one := &t[int(cid[len(cid)-1])%len(t)]
+	one.Lock()
+	return one.Unlock
+}
+
+// proofsShare is how many bytes of the quota copies leave for the proofs of the next aggregates: without these, no copy
+// would ever be released. Those of one take a thousandth of its size.
+func proofsShare(aggregate events.Bytes) events.Bytes { return aggregate/100 + minProofs }
+
+// minProofs are enough for the proofs of small aggregates.
+const minProofs = 64 << 10
+
+// butFor is the same with less of the quota.
+func (c copies) butFor(bytes events.Bytes) copies {
+	if c.quota > 0 {
+		c.quota = max(1, c.quota-min(c.quota, bytes))
+	}
+	return c
 }
 
 func (c copies) Keep(ctx context.Context, piece events.SectorPiece, payload io.Reader) error {
@@ -73,6 +99,12 @@ func (c copies) Keep(ctx context.Context, piece events.SectorPiece, payload io.R
 	if host == nil {
 		return ctx.Err()
 	}
+	// It answers when the files of pieces were compared with the ledger, which gives back what is held for a file that
+	// is not there, as this one is not yet.
+	if _, err := host.Sectors(ctx); err != nil && !errors.Is(err, actors.ErrNoSectors) {
+		return err
+	}
+	defer c.take(piece.CID)()
 	hold := capacity.HoldPiece{
 		At: c.now(), Piece: capacity.Piece{CID: piece.CID, Bytes: piece.Payload}, Quota: c.quota,
 	}
@@ -97,6 +129,7 @@ func (c copies) Drop(ctx context.Context, cid string) error {
 			return nil
 		}
 	}
+	defer c.take(cid)()
 	if err := c.Remove(events.SectorPiece{CID: cid}); err != nil {
 		return err
 	}

@@ -52,6 +52,7 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 	if err := serve(w, set.Broker, objects, part); err != nil {
 		return made, nil, err
 	}
+	kept := copies{files, w.Running, w.Quota, time.Now, new(turns)}
 	made = actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "no CAR is read, and no aggregate is made or offered while it is down",
 		Takes: actors.Taker[room.Answer, room.Order](part),
@@ -59,7 +60,8 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 			alerts := health.NewAlerts(c.Base, w.Send)
 			return room.New(room.Deps{
 				Base: c.Base, Settings: settings(set), Contents: contents,
-				Copies: copies{files, w.Running, w.Quota, time.Now}, Broker: broker, Decide: cargo.Decide, Broken: broken,
+				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Broker: broker, Decide: cargo.Decide,
+				Broken: broken,
 				Tell: func(n room.Notice) {
 					alerts.Raise(health.AlertAggregation, events.SlotID{}, 0, n.Text, n.Hint)
 				},
