@@ -46,7 +46,7 @@ type Deps struct {
 	// Copies keeps pieces, if the settings say so, and Proofs those of aggregates, for which there must be room when
 	// copies have taken all that they may; nil: Copies does.
 	Copies, Proofs port.Copies
-	Broker port.Broker
+	Broker         port.Broker
 	// Decide are the rules of the ledger of pieces: cargo.Decide.
 	Decide func(cargo.State, cargo.Command) ([]cargo.Event, error)
 	// Tell is told what operators should know, and does not wait.
