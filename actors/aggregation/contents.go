@@ -46,8 +46,10 @@ func (r *Room) over(s content.State) bool {
 	case content.Accepted:
 		_, known := r.priority(s.Piece.CID)
 		return known && !r.waits(s.Replaced)
-	case content.Refused:
-		return !r.waits(s.Piece.CID)
+	case content.Refused: // If it is in an aggregate, that may be rejected.
+		priority, known := r.priority(s.Piece.CID)
+		p, _ := r.cargo.Ahead.Piece(priority)
+		return !known || p.Status == cargo.Approved || p.Status == cargo.Refused
 	case content.None, content.Requested:
 	}
 	return false

@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
+	"github.com/hostnode/hostnode/events/content"
 	"github.com/hostnode/hostnode/events/deal"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -70,8 +73,15 @@ func (r *Room) pack(a *shell.Turn) {
 // onCargo does what follows from what was recorded.
 func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
 	for _, e := range fresh {
-		if m, ok := e.(*messages.AggregateMade); ok {
+		switch m := e.(type) {
+		case *messages.AggregateMade:
 			r.dealing(a, m.GetAggregate(), shell.Fold[deal.State]{})
+		case *messages.AggregateApproved, *messages.AggregateRejected: // A CAR may have been refused meanwhile.
+			for _, link := range slices.SortedFunc(maps.Keys(r.contents), compareLinks) {
+				if c := r.contents[link]; c.Loaded && c.Durable.Status == content.Refused {
+					r.onContent(a, link, c)
+				}
+			}
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
 	"github.com/hostnode/hostnode/events/deal"
+	"github.com/hostnode/hostnode/messages"
 )
 
 // Name is the name of the actor.
@@ -243,8 +244,12 @@ func (r *Room) readAll(ctx context.Context) (m recordRead) {
 func (m *recordRead) add(codec *events.Codec, r events.Recorded) error {
 	if _, link, err := events.ParseContentStream(r.Stream); err == nil {
 		one := m.contents[link]
-		err := shell.Add(&one, codec, r, content.Evolve)
-		m.contents[link] = one
+		if r.Revision == one.Events {
+			err = shell.Add(&one, codec, r, content.Evolve)
+		} // Else it was done with; its journal reads it from its beginning.
+		if m.contents[link] = one; one.State.Status == content.Refused && one.State.Piece.CID == "" {
+			delete(m.contents, link)
+		}
 		return err
 	}
 	if _, aggregate, err := events.ParseDealStream(r.Stream); err == nil {
@@ -253,7 +258,23 @@ func (m *recordRead) add(codec *events.Codec, r events.Recorded) error {
 		m.deals[aggregate] = one
 		return err
 	}
-	return shell.Add(&m.cargo, codec, r, cargo.Evolve)
+	return shell.Add(&m.cargo, codec, r, func(s cargo.State, e cargo.Event) cargo.State {
+		m.done(e)
+		return cargo.Evolve(s, e)
+	})
+}
+
+// done forgets what is over, so that memory holds what is under way.
+func (m *recordRead) done(e cargo.Event) {
+	switch e := e.(type) {
+	case *messages.PieceQueued:
+		link, _ := events.ParseContentLink(e.GetContent()) // The codec has checked it.
+		if s := m.contents[link].State; s.Status == content.Accepted && s.Piece.CID == e.GetPiece() && s.Replaced == "" {
+			delete(m.contents, link)
+		}
+	case *messages.AggregateApproved:
+		delete(m.deals, e.GetAggregate())
+	}
 }
 
 // begin goes on with what the record has.

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 func TestCARsBecomeApprovedAggregates(t *testing.T) {
@@ -316,6 +317,38 @@ func TestWhatIsWithdrawnIsNotOfferedAgain(t *testing.T) {
 		}
 		if got := h.cargo().Aggregate(f.Aggregate).State; got != cargo.Rejected {
 			t.Errorf("it is %s", got)
+		}
+	})
+}
+
+// A CAR that is refused when it is read again, while its piece is in an aggregate, is not offered once more.
+func TestWhatIsRefusedWhileItIsInAnAggregateIsNotOfferedAgain(t *testing.T) {
+	inTime(t, func(h *host) {
+		for n := range 4 {
+			link := h.add(n, 1<<16)
+			if n == 3 {
+				h.world.set(func(w *world) { w.bad[w.cars[link].found.Piece.CID] = true })
+			}
+			_, _ = h.request(link)
+		}
+		h.pass(time.Minute)
+		first := h.add(0, 1<<16)
+		h.world.change(first, func(c *car) { c.refused = &events.ContentRefusal{Code: "block-digest"} })
+		if _, err := h.order(aggregation.Order{Retry: &aggregation.Retry{Link: first, By: "anna"}}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // Also when the host starts again in between.
+			h.pass(time.Minute)
+			h.rt.Kill()
+			h.start()
+		}
+		h.world.set(func(w *world) { w.names = true })
+		h.pass(20 * time.Minute)
+		s := h.cargo()
+		root, _ := commd.ParseCID(h.car(first).found.Piece.CID)
+		n, _ := s.Find(root)
+		if p, _ := s.Piece(n); p.Status != cargo.Refused || !strings.Contains(s.Refusal[n], "block-digest") {
+			t.Errorf("it is %s: %q", p.Status, s.Refusal[n])
 		}
 	})
 }
