@@ -15,7 +15,8 @@ type CauseKind uint8
 // market has a cause (Metadata.CauseKey) of one of these forms:
 //
 //	operator, start, begin, worker, look, take, wake,
-//	  chain, quota, scrub                              CauseCommand
+//	  chain, quota, scrub,
+//	  request, examined, packed, broker                CauseCommand
 //	look back: REASON                                  CauseCommand
 //	orphan:SLOT                                        CauseCommand
 //	block:NUMBER                                       CauseBlock
@@ -79,10 +80,12 @@ type Cause struct {
 // causeCommands are the causes that name nothing else. "chain" stands before
 // what the follower writes itself: how far it has read, and what was taken back;
 // "quota" before what the ledger does to come near to it; "scrub" before the damage that a
-// look at all stored data found, "withdrawn" before what the contract of sectors has paid.
+// look at all stored data found, "withdrawn" before what the contract of sectors has paid. "request", "examined",
+// "packed" and "broker" stand before what became of CARs, pieces and aggregates.
 var causeCommands = map[string]bool{
 	"operator": true, "start": true, "begin": true, "worker": true, "look": true, "take": true, "wake": true,
 	"chain": true, "quota": true, "scrub": true, "withdrawn": true,
+	"request": true, "examined": true, "packed": true, "broker": true,
 }
 
 // LookBack is the What of a cause of slots that are looked at again.
