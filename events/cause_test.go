@@ -18,6 +18,10 @@ func TestCausesAreTakenApart(t *testing.T) {
 	}()
 	for text, want := range map[string]Cause{
 		"operator":                {What: "operator"},
+		"request":                 {What: "request"},
+		"examined":                {What: "examined"},
+		"packed":                  {What: "packed"},
+		"broker":                  {What: "broker"},
 		"look back: more space":   {What: "look back"},
 		"block:0":                 {Kind: CauseBlock, What: "block", Number: 0},
 		"block:331":               {Kind: CauseBlock, What: "block", Number: 331},

@@ -83,7 +83,10 @@ func (r *Room) car(a *shell.Turn, link events.ContentLink, has shell.Fold[conten
 		machine.Restore = from(has)
 	}
 	c := &car{Journal: journalOf(r, events.ContentStream(r.Me, link), machine)}
-	c.OnDurable = func(a *shell.Turn, _ []content.Event) { r.onContent(a, link, c) }
+	c.OnDurable = func(a *shell.Turn, fresh []content.Event) {
+		r.logContent(link, fresh)
+		r.onContent(a, link, c)
+	}
 	r.contents[link] = c
 	c.Load(a)
 	return c

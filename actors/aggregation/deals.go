@@ -47,6 +47,7 @@ func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.Stat
 	}
 	d := &dealing{Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine)}
 	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) {
+		r.logDeal(aggregate, fresh)
 		if r.onDeal(a, aggregate, d); len(fresh) == 0 { // It is loaded.
 			r.look(a, aggregate)
 		}

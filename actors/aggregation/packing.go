@@ -72,6 +72,7 @@ func (r *Room) pack(a *shell.Turn) {
 
 // onCargo does what follows from what was recorded.
 func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
+	r.logCargo(fresh)
 	for _, e := range fresh {
 		switch m := e.(type) {
 		case *messages.AggregateMade:
@@ -90,8 +91,9 @@ func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
 // is the same.
 func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 	pieces := LayoutOf(r.cargo.Durable, f).Pieces
-	key := "make/" + f.ID
+	key, log := "make/"+f.ID, r.Log.WithField("ferry", f.ID)
 	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		log.Infof("makes an aggregate of %s; pieces: %d", bytesOf(f.Class), len(pieces))
 		r.Yield(ctx, key)
 		m := made{ferry: f.ID}
 		aggregate, err := segment.Build(f.Class, pieces)
@@ -192,7 +194,7 @@ func (r *Room) age() {
 		if late && !r.told[i] {
 			r.Tell(Notice{
 				"queue", fmt.Sprintf("%s: the oldest piece waits since %s, for %s", [...]string{"notice", "warning",
-					"critical"}[i], oldest.Format(time.RFC3339), now.Sub(oldest).Round(time.Minute)),
+					"critical"}[i], oldest.Format(time.RFC3339), now.Sub(oldest).Round(time.Second)),
 				"hostnode aggregation queue says what it waits for; lower aggregation.minFill, or send more",
 			})
 		}

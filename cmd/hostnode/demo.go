@@ -57,7 +57,7 @@ Exit code 0 means that the payout arrived and the audit is clean.`,
 	cmd.Flags().BoolVar(&o.Crash, "crash", true, "kill the host, or the member that is its owner, once in the middle")
 	cmd.Flags().IntVar(&o.Members, "members", 0, "run the host as so many processes")
 	cmd.Flags().DurationVar(&o.Away, "away", 20*time.Second, "with --members, how long event store and etcd are away")
-	cmd.AddCommand(a.demoSectorsCommand(), a.demoDowntimeCommand())
+	cmd.AddCommand(a.demoSectorsCommand(), a.demoDowntimeCommand(), a.demoAggregationCommand())
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
@@ -88,12 +86,7 @@ func RunDowntime(ctx context.Context, o Options) (sum DowntimeSummary, err error
 	if err := o.refuseSettings(fixed, fixedForDowntime); err != nil {
 		return sum, err
 	}
-	used, err := localchain.Deployed(datadir.At(o.Config.DataDir).Chain())
-	if used {
-		err = fmt.Errorf("%w: %s has a chain already, and this one begins a chain; name another --data-dir",
-			problem.ErrDemoOptions, o.Config.DataDir)
-	}
-	if err != nil {
+	if err := o.beginsChain(); err != nil {
 		return sum, err
 	}
 	o.Slots, o.Periods = watcher, watchedPeriods
@@ -264,11 +257,9 @@ func (s *downtimeDemo) look(ctx context.Context) error {
 		s.print("%s\t%s", node, parts[i].name)
 	}
 	for _, args := range [][]string{{"nodes", "list"}, {"nodes", "show", s.nodes[absent]}} {
-		out, err := exec.CommandContext(ctx, s.Binary, append(args, "--data-dir", s.dir.Root)...).Output()
-		if err != nil {
-			return fmt.Errorf("hostnode %s: %w", strings.Join(args, " "), err)
+		if err := s.ask(ctx, args...); err != nil {
+			return err
 		}
-		s.print("\n== hostnode %s ==\n%s", strings.Join(args, " "), strings.TrimSpace(string(out)))
 	}
 	return nil
 }

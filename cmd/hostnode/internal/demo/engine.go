@@ -227,6 +227,18 @@ func (e *engine) startHost(h *host) error {
 	return nil
 }
 
+// restart stops a host, and starts it with other settings.
+func (e *engine) restart(ctx context.Context, h *host, c config.Config) error {
+	stopping, cancel := context.WithTimeout(ctx, stopPatience)
+	defer cancel()
+	h.down.Store(true)
+	if err := h.stop(stopping); err != nil {
+		return fmt.Errorf("%s: %w", h.title(), err)
+	}
+	h.env = append(config.Foreign(os.Environ()), c.Environ()...)
+	return e.startHost(h)
+}
+
 // pace lets chain time run as it suits the hosts.
 func (e *engine) pace() devchain.Pacer { return pacer(e.local, holdFor(e.work), e.progress) }
 

@@ -29,6 +29,11 @@ type line struct {
 	// Of sectors: the number, and the step that the line is about.
 	Sector *uint64 `json:"sector"`
 	Step   string  `json:"step"`
+	// What a line about aggregation is about: a CID.
+	Content   string `json:"content"`
+	Ferry     string `json:"ferry"`
+	Aggregate string `json:"aggregate"`
+	Piece     string `json:"piece"`
 
 	from *host
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
@@ -26,6 +27,16 @@ func inRange[N int | time.Duration](option string, is, least, most N) error {
 		return fmt.Errorf("%w: --%s %v, want %v to %v", problem.ErrDemoOptions, option, is, least, most)
 	}
 	return nil
+}
+
+// beginsChain refuses a directory that has a chain, for a demonstration that begins one.
+func (o Options) beginsChain() error {
+	used, err := localchain.Deployed(datadir.At(o.Config.DataDir).Chain())
+	if used {
+		err = fmt.Errorf("%w: %s has a chain already, and this one begins a chain; name another --data-dir",
+			problem.ErrDemoOptions, o.Config.DataDir)
+	}
+	return err
 }
 
 // begin refuses, before anything is written, a file that cannot be stored, and a data directory that a host uses or a
@@ -89,7 +100,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 }
 
 // prepare sets up everything but the host: data, keys, chain, accounts. A demonstration is given the file with the
-// data, or so many bytes that are made, and says how many tokens its client pays.
+// data, or so many bytes that are made, or none, and says how many tokens its client pays.
 func (e *engine) prepare(
 	ctx context.Context, made int64, rules *bindings.SectorConfig,
 	take func(ctx context.Context, file string) (pays events.Amount, err error),
@@ -104,7 +115,7 @@ func (e *engine) prepare(
 	}
 	e.account = keys.AddressOf(key)
 	file := e.File
-	if file == "" {
+	if file == "" && made > 0 {
 		file = filepath.Join(e.dir.Root, "made.bin")
 		if err := makeBytes(file, made); err != nil {
 			return fmt.Errorf("make data: %w", err)
