@@ -1,6 +1,8 @@
 package aggregation
 
 import (
+	"fmt"
+
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
@@ -63,14 +65,17 @@ func (r *Room) logRejected(e *messages.AggregateRejected) {
 			refused++
 		}
 	}
-	what := "all others wait again"
-	if e.GetIsolate() && refused == 0 {
-		what = "nobody says why for too often, so its halves are tried alone"
-	} else if refused == 0 {
-		what = "nobody says which piece is bad, so all wait again"
+	what := "nobody says which piece is bad, so all wait again"
+	switch {
+	case refused == len(f.Pieces):
+		what = "its pieces are refused"
+	case refused > 0:
+		what = fmt.Sprintf("%d of its %d pieces are refused, and the others wait again", refused, len(f.Pieces))
+	case e.GetIsolate():
+		what = "nobody says which piece is bad, once too often, so each half is tried alone"
 	}
-	r.Log.WithField("aggregate", e.GetAggregate()).Infof("aggregate %s is rejected: %s; pieces refused: %d of %d; %s",
-		e.GetAggregate(), e.GetReason(), refused, len(f.Pieces), what)
+	r.Log.WithField("aggregate", e.GetAggregate()).Infof("aggregate %s is rejected: %s; %s", e.GetAggregate(),
+		e.GetReason(), what)
 }
 
 func (r *Room) logRefused(piece, why string) {

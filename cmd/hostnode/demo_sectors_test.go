@@ -19,3 +19,8 @@ func TestTheDemonstrationOfDowntimeShowsWhatItSays(t *testing.T) {
 	}
 	runScripts(t, "testdata/demo/downtime")
 }
+
+// The broker and the host run in processes of their own, and keys are made.
+func TestTheDemonstrationOfAggregationShowsWhatItSays(t *testing.T) {
+	runScripts(t, "testdata/demo/aggregation")
+}

@@ -71,6 +71,7 @@ type aggregationDemo struct {
 	cars     []*carFile
 	names    []string // CIDs, and what stands for them in what is said
 	atOnce   uint64   // CARs that were refused when they were submitted
+	left     string   // the last of the pieces that wait when the broker has the others
 	seen     int      // aggregates that the host has spoken of
 	all      bool     // CARs are submitted, and what was said until then is shown
 
@@ -351,6 +352,7 @@ func (s *aggregationDemo) settle(ctx context.Context) error {
 		left := uint64(0)
 		for _, p := range now.queue.Pieces.First {
 			left += p.Size
+			s.left = p.Piece
 		}
 		few := left < aggregateSize/2 && uint64(now.queue.Pieces.Count) < segment.Entries(aggregateSize) //nolint:gosec // Not negative.
 		return now.queue.Contents.Count == 0 && few && now.held(now.deals.Pending)+now.queue.Pieces.Count == len(s.good()), nil
@@ -359,7 +361,11 @@ func (s *aggregationDemo) settle(ctx context.Context) error {
 
 // seal has the host make sectors of its aggregates itself, and of the pieces that are left.
 func (s *aggregationDemo) seal(ctx context.Context) error {
-	if err := s.ask(ctx, "aggregation", "queue"); err != nil {
+	asked := [][]string{{"aggregation", "queue"}}
+	if s.left != "" {
+		asked = append(asked, []string{"aggregation", "piece", s.left})
+	}
+	if err := s.askAll(ctx, asked...); err != nil {
 		return err
 	}
 	_ = s.text.Flush()
@@ -453,15 +459,8 @@ func (s *aggregationDemo) verifyOne(ctx context.Context, c *carFile, text []byte
 // look asks the host with the commands of an operator.
 func (s *aggregationDemo) look(ctx context.Context) error {
 	proof := filepath.Join(s.dir.Root, "client", "proofs", "1.proof")
-	for _, args := range [][]string{
-		{"aggregation", "queue"}, {"aggregation", "deals"}, {"aggregation", "piece", s.cars[0].Link},
-		{"aggregation", "verify", proof},
-	} {
-		if err := s.ask(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.askAll(ctx, []string{"aggregation", "queue"}, []string{"aggregation", "deals"},
+		[]string{"aggregation", "piece", s.cars[0].Link}, []string{"aggregation", "verify", proof})
 }
 
 // showLine shows a line about a CAR, a piece or an aggregate, and complaints. Numbers stand for

@@ -1,6 +1,6 @@
 // Package demo has the demonstrations, in which every part is real and is a process of the same binary: a complete sale
-// (sale.go), a host of several members (members.go), sectors from their first piece on (sectors.go), and hosts that are
-// watched and judged (downtime.go).
+// (sale.go), a host of several members (members.go), sectors from their first piece on (sectors.go), hosts that are
+// watched and judged (downtime.go), and CARs that become aggregates (aggregation.go).
 //
 // engine.go has what they share. A demonstration is a list of steps, one after the other (run). The parent runs the
 // development chain, the client that has the data, and the display; its children are hosts as `hostnode run` starts

@@ -256,12 +256,7 @@ func (s *downtimeDemo) look(ctx context.Context) error {
 	for i, node := range s.nodes {
 		s.print("%s\t%s", node, parts[i].name)
 	}
-	for _, args := range [][]string{{"nodes", "list"}, {"nodes", "show", s.nodes[absent]}} {
-		if err := s.ask(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.askAll(ctx, []string{"nodes", "list"}, []string{"nodes", "show", s.nodes[absent]})
 }
 
 // summarize reads the events and prints the summary.

@@ -17,13 +17,15 @@ import (
 // print prints a line. Cells, which end with tabs, are aligned with those of the lines around it.
 func (e *engine) print(format string, args ...any) { fmt.Fprintf(e.text, format+"\n", args...) }
 
-// ask prints what a command of an operator says of the host.
-func (e *engine) ask(ctx context.Context, args ...string) error {
-	out, err := exec.CommandContext(ctx, e.Binary, append(args, "--data-dir", e.dir.Root)...).Output()
-	if err != nil {
-		return fmt.Errorf("hostnode %s: %w", strings.Join(args, " "), err)
+// askAll prints what commands of an operator say of the host.
+func (e *engine) askAll(ctx context.Context, commands ...[]string) error {
+	for _, args := range commands {
+		out, err := exec.CommandContext(ctx, e.Binary, append(args, "--data-dir", e.dir.Root)...).Output()
+		if err != nil {
+			return fmt.Errorf("hostnode %s: %w", strings.Join(args, " "), err)
+		}
+		e.print("\n== hostnode %s ==\n%s", strings.Join(args, " "), strings.TrimSpace(string(out)))
 	}
-	e.print("\n== hostnode %s ==\n%s", strings.Join(args, " "), strings.TrimSpace(string(out)))
 	return nil
 }
 
