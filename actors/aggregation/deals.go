@@ -236,10 +236,10 @@ func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 	case foreign != "":
 		r.doubt(a, d, m.aggregate, foreign, "the aggregate has no such piece")
 	default:
-		doubts := d.Durable.Doubts
+		before := d.Durable.Doubts
 		for _, cmd := range deal.Reports(now, said, "") {
 			d.Submit(a, cmd, causeBroker, func(res result) {
-				if r.recorded(res); res.State.Doubts > doubts {
+				if r.recorded(res); res.State.Doubts > before {
 					r.tellDoubt(m.aggregate, res.State)
 				}
 			})
@@ -266,7 +266,8 @@ func (r *Room) doubt(a *shell.Turn, d *dealing, aggregate, said, reason string) 
 
 func (r *Room) tellDoubt(aggregate string, s deal.State) {
 	r.Tell(Notice{
-		aggregate, fmt.Sprintf("the broker said what cannot be about %s, and is not believed: %s", aggregate, s.Doubted),
+		aggregate,
+		fmt.Sprintf("the broker said what cannot be about %s, and is not believed: %s", aggregate, s.Doubted),
 		"ask the operators of the broker; hostnode aggregation report says what became of it",
 	})
 }

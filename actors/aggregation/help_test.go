@@ -135,7 +135,7 @@ func (c copies) Keep(_ context.Context, piece events.SectorPiece, payload io.Rea
 	return errors.Join(err, c.point())
 }
 
-func (c copies) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser, error) {
+func (copies) Open(_ context.Context, _ events.SectorPiece) (io.ReadCloser, error) {
 	return nil, events.ErrNoSuchPiece
 }
 
@@ -377,5 +377,5 @@ func (h *host) statuses() string {
 		p, _ := s.Piece(i)
 		n[p.Status]++
 	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(n)), n)
+	return fmt.Sprint(n)
 }

@@ -4,7 +4,7 @@
 //
 // Read room.go first: the actor, and how it goes on after a restart. Then, in the order in which a CAR travels,
 // contents.go, which has it read; packing.go, which has aggregates made, and copies released; deals.go, which offers
-// them and compares what a broker says. layout.go has what is in an aggregate, for whoever reads its bytes.
+// them and compares what a broker says. layout.go has what is in an aggregate, for those who read its bytes.
 //
 // Not for: rules. What a CAR, a piece and a deal may become is in the cores, and so is which pieces travel together.
 package aggregation
