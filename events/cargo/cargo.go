@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -200,6 +201,9 @@ func queue(s State, c Queue) (Event, error) {
 			return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrOtherPayload, piece, p.Size(), c.Size)
 		}
 		return nil, nil
+	}
+	if !slices.Contains(s.names, c.Group) && len(s.names) > math.MaxUint16 {
+		return nil, fmt.Errorf("%w: %q would be one more of %d groups", ErrPiece, c.Group, len(s.names))
 	}
 	return &messages.PieceQueued{
 		Priority: s.Pieces() + 1, Piece: piece, Size: c.Size, Payload: c.Payload, Content: c.Content.String(),

@@ -114,7 +114,7 @@ var packers = map[string]packer{"ferry": ferry, "greedy": greedy}
 func (p Packing) Plan(s State, now time.Time) []Command {
 	if len(s.suspects) > 0 {
 		one := s.Place(s.suspects[0])
-		class := max(p.Smallest, classOf(s.bytes(one), len(one), p.Size))
+		class := max(p.Smallest, classOf(s.bytes(one), len(one), commd.MaxSectorSize)) // Size may have been larger.
 		return s.carry(one, class, now, true, true)
 	}
 	if oldest, waits := s.Oldest(); waits && now.Sub(oldest) >= p.Notice {
