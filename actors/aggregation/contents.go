@@ -29,7 +29,8 @@ type car struct {
 	since  time.Time // since when its sources are away; zero: they are not
 	queued bool      // it is to be read, or is
 	asking int       // commands that are not answered
-	counts uint64    // bytes that count for its group
+	group  string    // counts bytes of which are under way
+	counts uint64
 }
 
 type examined struct {
@@ -95,8 +96,8 @@ func (r *Room) car(a *shell.Turn, link events.ContentLink, has shell.Fold[conten
 // onContent does what follows from what became of a CAR.
 func (r *Room) onContent(a *shell.Turn, link events.ContentLink, c *car) {
 	s := c.Durable
-	if r.groups[s.Group] += s.Size - c.counts; c.counts == 0 {
-		c.counts = s.Size
+	if s.Status != content.None {
+		r.count(c, s.Group, s.Size)
 	}
 	switch s.Status {
 	case content.Requested:
@@ -147,8 +148,18 @@ func (r *Room) forget(link events.ContentLink, c *car) {
 	if !c.Loaded || c.asking > 0 || c.Durable.Status != content.None && !r.over(c.Durable) {
 		return
 	}
-	r.groups[c.Durable.Group] -= c.counts
+	r.count(c, "", 0)
 	delete(r.contents, link)
+}
+
+// count has the bytes of a CAR count for a group, and no other.
+func (r *Room) count(c *car, group string, bytes uint64) {
+	if r.groups[c.group] -= c.counts; r.groups[c.group] == 0 {
+		delete(r.groups, c.group)
+	}
+	if c.group, c.counts = group, bytes; bytes > 0 {
+		r.groups[group] += bytes
+	}
 }
 
 // submit has a command about a CAR decided.
@@ -164,7 +175,10 @@ func (r *Room) submit(
 	})
 }
 
-// request takes a request. What is under way already, or over, is answered whatever is under way.
+// maxGroups is how many groups there may be. The ledger of pieces has room for several times as many.
+const maxGroups = 10_000
+
+// request takes a request. What is under way already is answered whatever else is.
 func (r *Room) request(a *shell.Turn, m Request, answer shell.Answer) {
 	m.Content.At = r.Clock.Now()
 	if r.contents[m.Link] == nil {
@@ -172,12 +186,21 @@ func (r *Room) request(a *shell.Turn, m Request, answer shell.Answer) {
 			answer(nil, fmt.Errorf("%w: %d; ask again later", ErrBusy, len(r.contents)))
 			return
 		}
-		has := r.groups[m.Content.Group] + r.cargo.Ahead.Groups[m.Content.Group].Queued
+		under, here := r.groups[m.Content.Group]
+		in, packed := r.cargo.Ahead.Groups[m.Content.Group]
+		if groups := len(r.groups) + len(r.cargo.Ahead.Groups); !here && !packed && groups >= maxGroups {
+			answer(nil, fmt.Errorf("%w: %q would be one more of %d groups", ErrQuota, m.Content.Group, groups))
+			return
+		}
+		has := under + in.Queued
 		if r.Quota > 0 && has+m.Content.Size > r.Quota {
 			answer(nil, fmt.Errorf("%w: %q has %d bytes there, of %d; ask again when some are approved", ErrQuota,
 				m.Content.Group, has, r.Quota))
 			return
 		}
+	}
+	if c := r.car(a, m.Link, shell.Fold[content.State]{}); c.counts == 0 { // Also before it is recorded.
+		r.count(c, m.Content.Group, m.Content.Size)
 	}
 	r.submit(a, m.Link, m.Content, causeRequest, func(s content.State, err error) { answer(Answer{Content: &s}, err) })
 }

@@ -23,6 +23,7 @@ type dealing struct {
 	*shell.Journal[deal.State, deal.Command, deal.Event]
 	silent  time.Time // since when the broker gives no answer; zero: it does
 	tries   int
+	polls   int  // the number of the newest poll
 	told    bool // operators know that it is silent
 	settled bool // what became of it is on its way into the ledger of pieces
 	// by is who reports, while the broker is told that the offer is withdrawn.
@@ -190,6 +191,9 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 
 // onWithdrawn records what a person reported, once the broker knows that it has the aggregate no more.
 func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
+	if d.by == nil { // It became final meanwhile.
+		return
+	}
 	by, answer := *d.by, d.answer
 	if d.by, d.answer = nil, nil; err != nil {
 		answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", by.Aggregate, err))
@@ -220,8 +224,13 @@ func (r *Room) offer(aggregate string) deal.Offer {
 
 // poll has the broker asked again after a pause.
 func (r *Room) poll(a *shell.Turn, aggregate string, after time.Duration) {
-	self := a.Self
-	r.Clock.After(after, func() { self.Tell(dealDue{aggregate}) })
+	d := r.deals[aggregate]
+	if d == nil {
+		return
+	}
+	d.polls++
+	self, poll := a.Self, d.polls
+	r.Clock.After(after, func() { self.Tell(dealDue{aggregate, poll}) })
 }
 
 // onReport records what a broker said, if it can be.
@@ -237,10 +246,10 @@ func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 	case foreign != "":
 		r.doubt(a, d, m.aggregate, foreign, "the aggregate has no such piece")
 	default:
-		doubts := d.Durable.Doubts
+		before := d.Durable.Doubts
 		for _, cmd := range deal.Reports(now, said, "") {
 			d.Submit(a, cmd, causeBroker, func(res result) {
-				if r.recorded(res); res.State.Doubts > doubts {
+				if r.recorded(res); res.State.Doubts > before {
 					r.tellDoubt(m.aggregate, res.State)
 				}
 			})
@@ -267,7 +276,8 @@ func (r *Room) doubt(a *shell.Turn, d *dealing, aggregate, said, reason string) 
 
 func (r *Room) tellDoubt(aggregate string, s deal.State) {
 	r.Tell(Notice{
-		aggregate, fmt.Sprintf("the broker said what cannot be about %s, and is not believed: %s", aggregate, s.Doubted),
+		aggregate,
+		fmt.Sprintf("the broker said what cannot be about %s, and is not believed: %s", aggregate, s.Doubted),
 		"ask the operators of the broker; hostnode aggregation report says what became of it",
 	})
 }

@@ -2,13 +2,12 @@ package aggregation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +43,8 @@ type world struct {
 	offered int
 	lie     func(aggregate string) (events.DealReport, error)
 	slow    string // appends to streams of this category take five minutes
+	full    bool   // the disk
+	kept    int    // calls of Keep
 	left    int    // points until a crash; negative: there is none
 	crash   func() // ends the host
 }
@@ -131,12 +132,16 @@ func (c copies) Keep(_ context.Context, piece events.SectorPiece, payload io.Rea
 	}
 	b, err := io.ReadAll(payload)
 	c.mu.Lock()
+	if c.kept++; c.full {
+		c.mu.Unlock()
+		return events.ErrDiskFull
+	}
 	c.files[piece.CID] = len(b)
 	c.mu.Unlock()
 	return errors.Join(err, c.point())
 }
 
-func (c copies) Open(_ context.Context, p events.SectorPiece) (io.ReadCloser, error) {
+func (copies) Open(_ context.Context, _ events.SectorPiece) (io.ReadCloser, error) {
 	return nil, events.ErrNoSuchPiece
 }
 
@@ -153,8 +158,8 @@ func (c copies) Drop(_ context.Context, cid string) error {
 // broker decides at the second look.
 type broker struct{ *world }
 
-func (b broker) Offer(_ context.Context, o events.AggregateOffer) (events.DealReport, error) {
-	if err := b.point(); err != nil {
+func (b broker) Offer(ctx context.Context, o events.AggregateOffer) (events.DealReport, error) {
+	if err := cmp.Or(ctx.Err(), b.point()); err != nil {
 		return events.DealReport{}, err
 	}
 	b.mu.Lock()
@@ -171,8 +176,8 @@ func (b broker) Offer(_ context.Context, o events.AggregateOffer) (events.DealRe
 	return one, nil
 }
 
-func (b broker) State(_ context.Context, o events.AggregateOffer) (events.DealReport, error) {
-	if err := b.point(); err != nil {
+func (b broker) State(ctx context.Context, o events.AggregateOffer) (events.DealReport, error) {
+	if err := cmp.Or(ctx.Err(), b.point()); err != nil {
 		return events.DealReport{}, err
 	}
 	b.mu.Lock()
@@ -207,11 +212,16 @@ func (b broker) State(_ context.Context, o events.AggregateOffer) (events.DealRe
 	return one, nil
 }
 
-func (b broker) Withdraw(_ context.Context, aggregate string) error {
+func (b broker) Withdraw(ctx context.Context, aggregate string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.away {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case b.away:
 		return events.ErrBrokerAway
+	case b.offers[aggregate].Status == events.DealApproved || b.offers[aggregate].Status == events.DealRejected:
+		return events.ErrDealOver
 	}
 	delete(b.offers, aggregate)
 	return nil
@@ -325,7 +335,10 @@ func (h *host) request(link events.ContentLink) (content.State, error) {
 }
 
 func (h *host) order(o aggregation.Order) (aggregation.Answer, error) {
-	q := shell.Ask[aggregation.Answer](h.room, o)
+	return answered(shell.Ask[aggregation.Answer](h.room, o))
+}
+
+func answered(q shell.Question[aggregation.Answer]) (aggregation.Answer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return q.Wait(ctx)
@@ -384,5 +397,5 @@ func (h *host) statuses() string {
 		p, _ := s.Piece(i)
 		n[p.Status]++
 	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(n)), n)
+	return fmt.Sprint(n)
 }

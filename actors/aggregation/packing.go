@@ -119,7 +119,7 @@ func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 
 func (r *Room) onMade(a *shell.Turn, m made, err error) {
 	if err != nil {
-		r.later(a, "make/"+m.ferry, "an aggregate cannot be made yet", err,
+		r.fails("make/"+m.ferry, "an aggregate cannot be made yet", err,
 			"it needs room for its proofs in the quota and on the disk")
 		return
 	}
@@ -163,27 +163,23 @@ func (r *Room) release(a *shell.Turn) {
 
 func (r *Room) onReleased(a *shell.Turn, m released, err error) {
 	if err != nil {
-		r.later(a, "release", "copies of pieces cannot be removed yet", err, "look at the disk")
+		r.fails("release", "copies of pieces cannot be removed yet", err, "look at the disk")
 		return
 	}
 	r.well("release")
 	r.decide(a, cargo.Release{At: r.Clock.Now(), Pieces: m.pieces, Proofs: m.proofs}, causePacked, nil)
 }
 
-// later looks again after a pause, and tells operators once in a row.
-func (r *Room) later(a *shell.Turn, about, text string, err error, hint string) {
+// fails tells operators once in a row.
+func (r *Room) fails(about, text string, err error, hint string) {
 	r.Log.Warnf("%s: %v", text, err)
-	if r.failing[about]++; r.failing[about] == 1 {
+	if !r.failing[about] {
+		r.failing[about] = true
 		r.Tell(Notice{about, text + ": " + err.Error(), hint})
 	}
-	self := a.Self
-	r.Clock.After(r.Backoff(about, r.failing[about]), func() { self.Tell(lookAgain{}) })
 }
 
 func (r *Room) well(about string) { delete(r.failing, about) }
-
-// lookAgain has what waits looked at.
-type lookAgain struct{}
 
 // age tells operators how old the oldest queued piece is.
 func (r *Room) age() {
@@ -192,9 +188,11 @@ func (r *Room) age() {
 	for i, limit := range r.Ages {
 		late := waits && limit > 0 && now.Sub(oldest) >= limit
 		if late && !r.told[i] {
+			what := [...]string{"notice", "warning", "critical"}[i]
 			r.Tell(Notice{
-				"queue", fmt.Sprintf("%s: the oldest piece waits since %s, for %s", [...]string{"notice", "warning",
-					"critical"}[i], oldest.Format(time.RFC3339), now.Sub(oldest).Round(time.Second)),
+				"queue",
+				fmt.Sprintf("%s: the oldest piece waits since %s, for %s", what, oldest.Format(time.RFC3339),
+					now.Sub(oldest).Round(time.Second)),
 				"hostnode aggregation queue says what it waits for; lower aggregation.minFill, or send more",
 			})
 		}

@@ -4,7 +4,7 @@
 //
 // Read room.go first: the actor, and how it goes on after a restart. Then, in the order in which a CAR travels,
 // contents.go, which has it read; packing.go, which has aggregates made, and copies released; deals.go, which offers
-// them and compares what a broker says. layout.go has what is in an aggregate, for whoever reads its bytes.
+// them and compares what a broker says. layout.go has what is in an aggregate, for those who read its bytes.
 //
 // Not for: rules. What a CAR, a piece and a deal may become is in the cores, and so is which pieces travel together.
 package aggregation
@@ -137,7 +137,7 @@ type Room struct {
 	groups  map[string]uint64 // bytes of CARs under way, by group
 	due     bool              // something may be packed
 	told    [3]bool           // which ages operators were told of
-	failing map[string]int    // what fails, how often in a row
+	failing map[string]bool   // what fails; operators know it
 }
 
 // Messages of the room to itself.
@@ -147,9 +147,13 @@ type (
 		contents map[events.ContentLink]shell.Fold[content.State]
 		deals    map[string]shell.Fold[deal.State]
 	}
-	tick    struct{}
-	carDue  struct{ link events.ContentLink }
-	dealDue struct{ aggregate string }
+	tick   struct{}
+	carDue struct{ link events.ContentLink }
+	// dealDue is the poll of that number. An older one is passed over: each report begins the wait anew.
+	dealDue struct {
+		aggregate string
+		poll      int
+	}
 	// Ask has the broker asked about an aggregate at once, because it says that there is something new.
 	Ask struct{ Aggregate string }
 )
@@ -158,7 +162,7 @@ type (
 func New(d Deps) *Room {
 	r := &Room{
 		Deps: d, contents: map[events.ContentLink]*car{}, deals: map[string]*dealing{}, groups: map[string]uint64{},
-		failing: map[string]int{},
+		failing: map[string]bool{},
 	}
 	if r.Proofs == nil {
 		r.Proofs = r.Copies
@@ -182,10 +186,10 @@ func (r *Room) Receive(a *shell.Turn, msg any) {
 			c.queued = false
 			r.onContent(a, m.link, c)
 		}
-	case lookAgain:
-		r.due = true
 	case dealDue:
-		r.look(a, m.aggregate)
+		if d := r.deals[m.aggregate]; d != nil && d.polls == m.poll {
+			r.look(a, m.aggregate)
+		}
 	case Ask:
 		r.look(a, m.Aggregate)
 	case Order:
@@ -218,7 +222,8 @@ func (r *Room) readAll(ctx context.Context) (m recordRead) {
 	defer call.End()
 	err := call.Repeat(func() error {
 		m = recordRead{
-			shell.Fold[cargo.State]{State: cargo.Empty()}, map[events.ContentLink]shell.Fold[content.State]{},
+			shell.Fold[cargo.State]{State: cargo.Empty()},
+			map[events.ContentLink]shell.Fold[content.State]{},
 			map[string]shell.Fold[deal.State]{},
 		}
 		var prefixes []string
@@ -349,7 +354,13 @@ func (r *Room) work(a *shell.Turn) {
 
 // ended takes what a call came to.
 func (r *Room) ended(a *shell.Turn, w *work, c any, err error) {
-	r.effects.Forget(w)
+	_, making := c.(made)
+	_, releasing := c.(released)
+	if err != nil && (making || releasing) {
+		r.effects.Again(a, w) // After a pause, not at the next look.
+	} else {
+		r.effects.Forget(w)
+	}
 	switch c := c.(type) {
 	case examined:
 		r.onExamined(a, c, err)

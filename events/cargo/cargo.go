@@ -11,13 +11,14 @@
 //     list, not a piece: merging flattens, and no commitment is computed before the last list is there.
 //  5. A list is named by its CID, in the order in which its pieces are placed: the largest first. A list of many parts
 //     is void without the last one. No list is made into an aggregate twice.
-//  6. A rejected aggregate gives its good pieces back. If nobody says which are bad, all are given back with one attempt
-//     more, placed in another order; after the last attempt each half is tried alone, then its halves, until single
-//     pieces are refused. What is refused is never queued again.
-//  7. The copy of a piece's bytes is released once it is approved or refused, and so are the proofs of what was rejected.
+//  6. A rejected aggregate gives its good pieces back. If nobody says which are bad, all are given back with one
+//     attempt more, placed in another order; after the last attempt each half is tried alone, then its halves, until
+//     single pieces are refused. What is refused is never queued again.
+//  7. The copy of a piece's bytes is released once it is approved or refused, and so are the proofs of what was
+//     rejected.
 //
-// pieces.go has how many pieces are kept, evolve.go the fold, packers.go which pieces travel together, outlook.go what a
-// client wants to know: since when, for what, and until when a piece waits.
+// pieces.go has how many pieces are kept, evolve.go the fold, packers.go which pieces travel together, outlook.go what
+// a client wants to know: since when, for what, and until when a piece waits.
 package cargo
 
 import (
@@ -26,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -199,6 +201,9 @@ func queue(s State, c Queue) (Event, error) {
 			return nil, fmt.Errorf("%w: %s has %d bytes, not %d", ErrOtherPayload, piece, p.Size(), c.Size)
 		}
 		return nil, nil
+	}
+	if !slices.Contains(s.names, c.Group) && len(s.names) > math.MaxUint16 {
+		return nil, fmt.Errorf("%w: %q would be one more of %d groups", ErrPiece, c.Group, len(s.names))
 	}
 	return &messages.PieceQueued{
 		Priority: s.Pieces() + 1, Piece: piece, Size: c.Size, Payload: c.Payload, Content: c.Content.String(),

@@ -18,7 +18,8 @@ func (s State) Check() error {
 		}
 		for _, priority := range f.Pieces {
 			if priority > s.count || in[priority] > 0 {
-				return fmt.Errorf("%w: piece %d of %s is unknown, or in another aggregate", ErrInvariant, priority, f.ID)
+				return fmt.Errorf("%w: piece %d of %s is unknown, or in another aggregate", ErrInvariant, priority,
+					f.ID)
 			}
 			in[priority]++
 		}

@@ -48,10 +48,13 @@ func (p Packing) message() *messages.PackingSet {
 }
 
 func packingOf(m *messages.PackingSet) Packing {
-	milliseconds := func(n uint64) time.Duration { return time.Duration(min(n, maxMilliseconds)) * time.Millisecond } //nolint:gosec // It fits.
+	milliseconds := func(n uint64) time.Duration {
+		return time.Duration(min(n, maxMilliseconds)) * time.Millisecond //nolint:gosec // It fits.
+	}
 	return Packing{
 		Packer: m.GetPacker(), Size: m.GetSize(), Smallest: m.GetSmallest(), MinFill: m.GetMinFill(),
-		Batch: int(min(m.GetBatch(), math.MaxInt32)), Merge: int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // They fit.
+		Batch: int(min(m.GetBatch(), math.MaxInt32)), //nolint:gosec // It fits.
+		Merge: int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // Likewise.
 		Window: milliseconds(m.GetWindowMilliseconds()), Notice: milliseconds(m.GetNoticeMilliseconds()),
 	}
 }
@@ -72,7 +75,8 @@ func (p Packing) Check() error {
 		return fmt.Errorf("%w: a size of %d with classes from %d; want powers of two from %d to %d, and the size not "+
 			"the smaller one", ErrPacking, p.Size, p.Smallest, segment.MinSize, uint64(commd.MaxSectorSize))
 	case p.MinFill == 0 || p.MinFill > segment.Room(p.Size):
-		return fmt.Errorf("%w: at least %d bytes in %d; want 1 to %d", ErrPacking, p.MinFill, p.Size, segment.Room(p.Size))
+		return fmt.Errorf("%w: at least %d bytes in %d; want 1 to %d", ErrPacking, p.MinFill, p.Size,
+			segment.Room(p.Size))
 	case ferries && p.MinFill > p.Size/2:
 		return fmt.Errorf("%w: at least %d bytes in %d; ferries that are merged may have no more than half", ErrPacking,
 			p.MinFill, p.Size)
@@ -110,7 +114,7 @@ var packers = map[string]packer{"ferry": ferry, "greedy": greedy}
 func (p Packing) Plan(s State, now time.Time) []Command {
 	if len(s.suspects) > 0 {
 		one := s.Place(s.suspects[0])
-		class := max(p.Smallest, classOf(s.bytes(one), len(one), p.Size))
+		class := max(p.Smallest, classOf(s.bytes(one), len(one), commd.MaxSectorSize)) // Size may have been larger.
 		return s.carry(one, class, now, true, true)
 	}
 	if oldest, waits := s.Oldest(); waits && now.Sub(oldest) >= p.Notice {

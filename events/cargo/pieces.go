@@ -193,7 +193,7 @@ func (s State) add(p Piece, group string) {
 		g = len(s.names)
 		s.names = append(s.names, group)
 	}
-	p.group = uint16(g) //nolint:gosec // The settings allow fewer groups.
+	p.group = uint16(g) //nolint:gosec // There are fewer groups.
 	if s.count%chunkSize == 0 {
 		s.chunks = append(s.chunks, &chunk{of: s.of})
 	}

@@ -148,7 +148,7 @@ func decide(s State, c Command) (Event, error) {
 			return nil, ErrUnknown
 		case Requested:
 		case Accepted, Refused:
-			return &messages.ContentRetried{By: c.By, Reason: c.Reason}, nil
+			return &messages.ContentRetried{By: events.Clip(c.By, MaxText), Reason: events.Clip(c.Reason, MaxText)}, nil
 		}
 	}
 	return nil, nil
@@ -223,6 +223,7 @@ func Evolve(s State, e Event) State {
 		s.Status, s.Since, s.Code, s.Detail = Refused, e.GetAt().AsTime(), e.GetCode(), e.GetDetail()
 	case *messages.ContentRetried:
 		s.Status, s.Since, s.Code, s.Detail = Requested, e.GetAt().AsTime(), "", ""
+		s.Claim = Piece{} // Its bytes say what it makes; a wrong claim would refuse it for ever.
 		s.Retries++
 	}
 	return s

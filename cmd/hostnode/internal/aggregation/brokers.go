@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	room "github.com/hostnode/hostnode/actors/aggregation"
@@ -19,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/internal/callback"
@@ -70,7 +74,9 @@ func serve(w node.Wiring, set config.Broker, o objects, part *shell.Part) error 
 		return fmt.Errorf("aggregation.broker.listen: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /v1/reports", broker.Callbacks(t, func(aggregate string) { part.Tell(room.Ask{Aggregate: aggregate}) }))
+	mux.Handle("POST /v1/reports", broker.Callbacks(t, func(aggregate string) {
+		part.Tell(room.Ask{Aggregate: aggregate})
+	}))
 	mux.Handle("GET /v1/aggregates/{aggregate}", callback.Known(t, o.serve))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime}
 	go func() {
@@ -86,21 +92,41 @@ func serve(w node.Wiring, set config.Broker, o objects, part *shell.Part) error 
 // headerTime limits reading the head of a request.
 const headerTime = 10 * time.Second
 
-// serve answers with the bytes of an aggregate, or a range of them. 503: a source of theirs is away.
+// serve answers with the bytes of an aggregate, or a range of them. 503: a source of theirs is away, or this host is not
+// ready. A source that fails later cuts the answer off.
 func (o objects) serve(w http.ResponseWriter, r *http.Request) {
 	object, err := o.object(r.Context(), r.PathValue("aggregate"))
-	if err != nil {
+	if err == nil {
+		defer object.Close()
+		err = tryAt(object, r.Header.Get("Range"))
+	}
+	switch {
+	case errors.Is(err, cargo.ErrUnknown):
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
-	}
-	defer object.Close()
-	if _, err := object.Read(make([]byte, 1)); err != nil {
+	case err != nil:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Etag", `"`+r.PathValue("aggregate")+`"`)
 	http.ServeContent(w, r, "", time.Time{}, object)
+}
+
+// tryAt reads where a range begins, so that an error is known before the answer begins.
+func tryAt(object io.ReadSeeker, ranged string) error {
+	from := int64(0)
+	if text, _, ok := strings.Cut(strings.TrimPrefix(ranged, "bytes="), "-"); ok {
+		from, _ = strconv.ParseInt(text, 10, 64) // What is no range, ServeContent answers.
+	}
+	_, err := object.Seek(max(0, from), io.SeekStart)
+	if err == nil {
+		_, err = object.Read(make([]byte, 1))
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // ownSectors makes each aggregate a piece of a sector of this host: SIGNED when the sector takes it, APPROVED when it

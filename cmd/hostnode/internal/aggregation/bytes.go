@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/content"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -152,8 +153,11 @@ func (o objects) List() ([]events.SectorPiece, error) { return nil, nil }
 // Open implements port.PieceSource.
 func (o objects) Open(ctx context.Context, piece events.SectorPiece) (io.ReadCloser, error) {
 	object, err := o.object(ctx, piece.CID)
-	if err != nil {
+	if errors.Is(err, cargo.ErrUnknown) {
 		return nil, fmt.Errorf("%w: %w", events.ErrNoSuchPiece, err)
+	}
+	if err != nil { // The room is down, or reads its record: nothing is known of the piece.
+		return nil, err
 	}
 	return object, nil
 }
@@ -200,8 +204,8 @@ func (o objects) payload(
 	return nil, fmt.Errorf("%w: the bytes of %s: %w", events.ErrSourceAway, piece.CID, err)
 }
 
-// verified reads a payload from its beginning, and compares it with its piece at the end. Before it is known that all of
-// it is right, its last bytes are not given out.
+// verified reads a payload from its beginning, and compares it with its piece at the end. Before it is known that all
+// of it is right, its last bytes are not given out.
 type verified struct {
 	io.ReadCloser
 	calc  *commd.Calc

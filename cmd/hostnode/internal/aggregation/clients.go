@@ -26,8 +26,8 @@ func submit(a *cli.App) *cobra.Command {
 	var q NewContent
 	cmd := &cobra.Command{
 		Use: "submit FILE|URL", Short: "Have a CAR stored", Args: cobra.ExactArgs(1),
-		Long: "Have a CAR stored. The host reads it itself: a file must lie below one of its aggregation.sources.roots. Of a\n" +
-			"URL, say the CAR CID and the size.",
+		Long: "Have a CAR stored. The host reads it itself: a file must lie below one of its\n" +
+			"aggregation.sources.roots. Of a URL, say the CAR CID and the size.",
 		Example: "  hostnode aggregation submit /srv/cars/a.car --group free\n" +
 			"  hostnode aggregation submit https://cars.example/a.car --link bagbaiera… --size 1048576",
 	}
@@ -85,8 +85,9 @@ func proof(a *cli.App) *cobra.Command {
 			"  hostnode aggregation verify piece.proof",
 	}
 	cmd.Flags().StringVar(&file, "output", "", "the `file` to write; empty: standard output")
-	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (f inclusion.File, err error) {
-		if f, err = ShowProof.Ask(ctx, b, OfPiece{args[0]}); err != nil || file == "" {
+	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (inclusion.File, error) {
+		f, err := ShowProof.Ask(ctx, b, OfPiece{args[0]})
+		if err != nil || file == "" {
 			return f, err
 		}
 		text, err := json.MarshalIndent(f, "", "  ")
@@ -111,8 +112,8 @@ func proof(a *cli.App) *cobra.Command {
 func verify(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Verify a proof, without a host", Args: cobra.ExactArgs(1),
-		Long: "Verify a proof. It shows that a piece is in an aggregate: compare both with the piece that you have, and with\n" +
-			"the deal.",
+		Long: "Verify a proof. It shows that a piece is in an aggregate: compare both with the piece that\n" +
+			"you have, and with the deal.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := os.Open(args[0])
 			if err != nil {
@@ -137,7 +138,9 @@ func verify(a *cli.App) *cobra.Command {
 }
 
 func aggregates(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "aggregates", Short: "List aggregates, and the ferries that become some", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "aggregates", Short: "List aggregates, and the ferries that become some", Args: cobra.NoArgs,
+	}
 	return cli.AsAt(a, cmd, cli.Plain(ListFerries), func(p *cli.Printer, all Aggregates) error {
 		rows := [][]string{{"AGGREGATE OR FERRY", "STATE", "SINCE", "SIZE", "PIECES", "FILLED", "WHY"}}
 		for _, f := range all.Aggregates {
@@ -174,8 +177,8 @@ func report(a *cli.App) *cobra.Command {
 	var q Report
 	cmd := &cobra.Command{
 		Use: "report AGGREGATE", Short: "Say that an aggregate failed, and which of its pieces are bad",
-		Long: "Say that an aggregate failed. The offer is withdrawn; bad pieces are refused, all others wait again under their\n" +
-			"priorities. Repeated, it is the same.",
+		Long: "Say that an aggregate failed. The offer is withdrawn; bad pieces are refused, all others wait\n" +
+			"again under their priorities. Repeated, it is the same.",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&q.Bad, "bad", nil, "the `CIDs` of bad pieces; none: nobody knows")
@@ -197,8 +200,8 @@ func retry(a *cli.App) *cobra.Command {
 	var q Retry
 	cmd := &cobra.Command{
 		Use: "retry CAR", Short: "Have a CAR read once more",
-		Long: "Have a CAR read once more, because its source was mended, or its piece was derived wrongly: another piece takes\n" +
-			"the place of the first. A piece that a broker refused stays refused.",
+		Long: "Have a CAR read once more, because its source was mended, or its piece was derived wrongly:\n" +
+			"another piece takes the place of the first. A piece that a broker refused stays refused.",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "the `reason`; it is recorded")

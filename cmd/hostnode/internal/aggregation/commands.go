@@ -14,9 +14,10 @@ func Commands(a *cli.App) *cobra.Command {
 	command := func(use, short string) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
 	}
-	return cli.Group(&cobra.Command{Use: "aggregation", Short: "Show what is made of CARs: pieces, aggregates and deals"},
-		cli.AsAt(a, command("queue", "Show what waits: CARs to be read, pieces for an aggregate, aggregates for a deal"),
-			cli.Plain(ShowQueue), printQueue),
+	group := &cobra.Command{Use: "aggregation", Short: "Show what is made of CARs: pieces, aggregates and deals"}
+	queue := command("queue", "Show what waits: CARs to be read, pieces for an aggregate, aggregates for a deal")
+	return cli.Group(group,
+		cli.AsAt(a, queue, cli.Plain(ShowQueue), printQueue),
 		cli.AsAt(a, command("deals", "List the deals about aggregates: pending, approved and rejected"),
 			cli.Plain(ListDeals), printDeals),
 		submit(a), piece(a), aggregates(a), show(a), proof(a), verify(a), report(a), retry(a),

@@ -170,7 +170,8 @@ type Content struct {
 func contentOf(link events.ContentLink, s content.State) Content {
 	return Content{
 		Link: link.String(), Status: s.Status, Since: s.Since, Size: s.Size, Group: s.Group, Piece: s.Piece.CID,
-		Code: s.Code, Detail: s.Detail, RootAbsent: s.RootAbsent, Sources: append([]events.ContentSource{}, s.Sources...),
+		Code: s.Code, Detail: s.Detail, RootAbsent: s.RootAbsent,
+		Sources: append([]events.ContentSource{}, s.Sources...),
 	}
 }
 
@@ -325,8 +326,8 @@ func waitsFor(s cargo.State, p cargo.Piece, f *cargo.Ferry) string {
 	case p.Suspected():
 		return "an aggregate with few others, to find out which of them is bad"
 	case f != nil:
-		return fmt.Sprintf("other ferries like its own, of %s, until together they have %s; from %s on, whatever fits is "+
-			"packed that has as much", cli.Size(events.Bytes(f.Class)), cli.Size(events.Bytes(fill)), until)
+		return fmt.Sprintf("other ferries like its own, of %s, until together they have %s; from %s on, whatever fits "+
+			"is packed that has as much", cli.Size(events.Bytes(f.Class)), cli.Size(events.Bytes(fill)), until)
 	case s.LooseBytes < fill:
 		return fmt.Sprintf("%s more in the queue, which has %s", cli.Size(events.Bytes(fill-s.LooseBytes)),
 			cli.Size(events.Bytes(s.LooseBytes)))
@@ -439,7 +440,8 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 func (r reader) proofs(l room.Layout) (a *segment.Aggregate, closed func() error, err error) {
 	f, err := os.Open(filepath.Join(datadir.Layout{Root: r.DataDir}.Pieces(), filepath.Base(l.Proofs.CID)))
 	if err == nil {
-		if a, err = segment.Open(f, int64(l.Proofs.Payload)); err == nil && commd.CID(a.Root()) == l.Aggregate { //nolint:gosec // A size.
+		a, err = segment.Open(f, int64(l.Proofs.Payload)) //nolint:gosec // A size.
+		if err == nil && commd.CID(a.Root()) == l.Aggregate {
 			return a, f.Close, nil
 		}
 		_ = f.Close()

@@ -74,7 +74,8 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 func settings(a config.Aggregation) room.Settings {
 	return room.Settings{
 		Packing: a.Packing(), Keep: a.Keep == "copy", Quota: uint64(a.GroupQuota), MaxOpen: a.MaxOpen,
-		Parallel: a.Parallel, Attempts: uint8(a.Attempts), Every: a.Every, Poll: a.Broker.Poll, //nolint:gosec // At most 100.
+		Parallel: a.Parallel, Attempts: uint8(a.Attempts), //nolint:gosec // At most 100.
+		Every: a.Every, Poll: a.Broker.Poll,
 		Silent: a.Broker.Silent, Ages: [3]time.Duration{a.Notice, a.Warning, a.Critical}, BrokerName: a.Broker.Kind,
 	}
 }

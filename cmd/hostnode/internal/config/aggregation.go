@@ -36,8 +36,8 @@ type Aggregation struct {
 	Warning time.Duration `key:"warning" def:"60h" min:"1s" max:"8760h"`
 	// Critical is the age at which they are told that it is critical.
 	Critical time.Duration `key:"critical" def:"72h" min:"1s" max:"8760h"`
-	// Keep is copy, which keeps the bytes of each piece, in the quota, until it is approved or refused; or source, which
-	// reads them again from where they came from.
+	// Keep is copy, which keeps the bytes of each piece, in the quota, until it is approved or refused; or source,
+	// which reads them again from where they came from.
 	Keep string `key:"keep" def:"copy" oneOf:"copy source"`
 	// Attempts is after how many rejections that name no piece the pieces of an aggregate are tried by halves.
 	Attempts uint64 `key:"attempts" def:"3" min:"1" max:"100"`
