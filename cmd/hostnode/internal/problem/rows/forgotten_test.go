@@ -15,6 +15,8 @@ var notTold = map[string]string{
 	"capacity.ErrEnded":              "a reservation, by a sale",
 	"capacity.ErrHeld":               "a sector's space, by its agent",
 	"capacity.ErrSettled":            "a reservation, by a sale",
+	"cargo.ErrInvariant":             "what a test or an audit finds",
+	"cargo.ErrSaved":                 "a checkpoint, which is made anew",
 	"cargo.ErrOtherPayload":          "a piece of two sizes, by the room",
 	"cargo.ErrPacking":               "settings, when they are read",
 	"cargo.ErrPiece":                 "what is packed, by the room",
