@@ -202,8 +202,8 @@ func (s *aggregationDemo) start(ctx context.Context) (err error) {
 
 // hostConfig is the host's configuration.
 func (s *aggregationDemo) hostConfig(a config.Aggregation) config.Config {
-	c := s.Options.hostConfig(s.local.IPCPath(), s.local.Marketplace.String())
-	c.Sectors.Sealer, c.Sectors.Contract = shownSealer, s.local.SectorProvider.String()
+	l := s.local
+	c := SectorOptions{Options: s.Options}.hostConfig(l.IPCPath(), l.Marketplace.String(), l.SectorProvider.String())
 	c.Sectors.DeployedAt, c.Aggregation = s.local.SectorBlock, a
 	return c
 }

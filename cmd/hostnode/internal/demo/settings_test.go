@@ -29,6 +29,8 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	delete(seals, "sectors.sealer") // The one that is shown may be given.
 	watches := maps.Clone(fixed)
 	maps.Copy(watches, fixedForDowntime)
+	aggregates := maps.Clone(fixed)
+	maps.Copy(aggregates, fixedForAggregation)
 	home, others := "HOME="+t.TempDir(), map[string]config.Loaded{}
 	for name, demo := range map[string]shown{
 		"a sale": {
@@ -47,6 +49,12 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 			watches, func(c config.Config) error { return Options{Config: c}.refuseSettings(watches) },
 			func(c config.Config) config.Config {
 				return Options{Config: c, Slots: 3}.hostConfig("/chain.ipc", someContract)
+			},
+		},
+		"aggregation": {
+			aggregates, func(c config.Config) error { return Options{Config: c}.refuseSettings(aggregates) },
+			func(c config.Config) config.Config {
+				return ofSectors(c).hostConfig("/chain.ipc", someContract, otherContract)
 			},
 		},
 	} {
