@@ -90,7 +90,7 @@ func (r *Room) logDeal(aggregate string, fresh []deal.Event) {
 			log.Infof("aggregate %s is offered to the broker (%s)", aggregate, e.GetBroker())
 		case *messages.DealSigned:
 			log.Infof("the deal about aggregate %s is signed: %s", aggregate, e.GetDeal())
-		case *messages.DealApproved, *messages.DealRejected, *messages.DealDoubted: // The ledger of pieces says it, or an alert.
+		case *messages.DealApproved, *messages.DealRejected, *messages.DealDoubted: // The ledger says it, or an alert.
 		}
 	}
 }

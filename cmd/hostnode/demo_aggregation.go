@@ -19,7 +19,7 @@ func (a *app) demoAggregationCommand() *cobra.Command {
 bad, one of each kind. Of the others it makes pieces, and of these aggregates of 1 MiB, which it offers to
 a broker, a process of its own.
 
-The broker rejects the first aggregate and says which two pieces are bad. It rejects others without a word,
+The broker rejects the first aggregate and says which two pieces are bad. It rejects others silently,
 until the host has found out because of which piece. While it makes an aggregate the host is killed. Then
 it makes sectors of its aggregates itself, and proves them on a development chain. In the end the client
 takes the proof that his piece is inside, and verifies it without the host and by a contract.
@@ -39,7 +39,8 @@ Exit code 0 means that all of this happened and the audit is clean.`,
 // standInCommand is the broker of the demonstration, which starts it.
 func standInCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "broker ADDRESS TOKENFILE", Short: "Be the broker of the demonstration", Hidden: true, Args: cobra.ExactArgs(2),
+		Use: "broker ADDRESS TOKENFILE", Short: "Be the broker of the demonstration", Hidden: true,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			token, err := config.ReadPrivate(args[1], 1<<10)
 			if err != nil {

@@ -49,7 +49,7 @@ const (
 // packing is how the host of the demonstration packs: a document's pipeline in which what takes minutes takes a second.
 func packing(root string) config.Aggregation {
 	a := config.Default().Aggregation
-	a.Run, a.Size, a.SmallestClass, a.MinFill, a.Sources.Roots = true, aggregateSize, aggregateSize>>4, 0, []string{root}
+	a.Run, a.Size, a.SmallestClass, a.Sources.Roots = true, aggregateSize, aggregateSize>>4, []string{root}
 	a.Batch, a.Merge, a.Window, a.Notice, a.RootRequired = 4, 2, 3*time.Second, 10*time.Second, true
 	a.Every, a.Broker.Poll = 200*time.Millisecond, 300*time.Millisecond
 	return a
@@ -123,7 +123,8 @@ func RunAggregation(ctx context.Context, o Options) (sum AggregationSummary, err
 	s.killAt = func(l line) bool {
 		return s.all && len(s.kills) == 0 && strings.HasPrefix(l.Msg, "makes an aggregate")
 	}
-	return run(ctx, s.engine, s.summarize, s.prepare, s.start, s.reject, s.isolate, s.settle, s.seal, s.verify, s.look, s.stop)
+	return run(ctx, s.engine, s.summarize, s.prepare, s.start, s.reject, s.isolate, s.settle, s.seal, s.verify, s.look,
+		s.stop)
 }
 
 // prepare sets up everything but the host.
@@ -186,8 +187,8 @@ func (s *aggregationDemo) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.display.say("Broker: process %d at %s. It will find pieces %s and %s bad, and say so. Because of piece %s it will "+
-		"reject, without a word, whatever has it", s.broker.pid(), s.brokerAt, s.cars[namedBad[0]].name,
+	s.display.say("Broker: process %d at %s. It will find pieces %s and %s bad, and say so. Because of piece %s it "+
+		"will silently reject whatever has it", s.broker.pid(), s.brokerAt, s.cars[namedBad[0]].name,
 		s.cars[namedBad[1]].name, s.cars[unnamedBad].name)
 	c := s.hostConfig(packing(s.roots))
 	c.Aggregation.Broker.Kind, c.Aggregation.Broker.URL = "http", "http://"+s.brokerAt
@@ -201,8 +202,8 @@ func (s *aggregationDemo) start(ctx context.Context) (err error) {
 
 // hostConfig is the host's configuration.
 func (s *aggregationDemo) hostConfig(a config.Aggregation) config.Config {
-	c := s.Options.hostConfig(s.local.IPCPath(), s.local.Marketplace.String())
-	c.Sectors.Sealer, c.Sectors.Contract = shownSealer, s.local.SectorProvider.String()
+	l := s.local
+	c := SectorOptions{Options: s.Options}.hostConfig(l.IPCPath(), l.Marketplace.String(), l.SectorProvider.String())
 	c.Sectors.DeployedAt, c.Aggregation = s.local.SectorBlock, a
 	return c
 }
@@ -231,7 +232,9 @@ func (s *aggregationDemo) tell(ctx context.Context, path string, value any) erro
 }
 
 // wait looks at what the host has until something is so.
-func (s *aggregationDemo) wait(ctx context.Context, what string, is func(context.Context, standing) (bool, error)) error {
+func (s *aggregationDemo) wait(
+	ctx context.Context, what string, is func(context.Context, standing) (bool, error),
+) error {
 	began := time.Now()
 	return s.until(ctx, what, func(ctx context.Context) (bool, error) {
 		if time.Since(began) > longestHold {
@@ -321,19 +324,19 @@ func (s *aggregationDemo) rejected(ctx context.Context, cars []*carFile, many, b
 
 // reject has the first aggregate rejected, with a list of bad pieces.
 func (s *aggregationDemo) reject(ctx context.Context) error {
-	s.display.say("Client: submits %d CARs", firstCars)
-	return s.rejected(ctx, s.cars[:firstCars], 1, len(namedBad))
+	s.display.say("Client: submits %d CARs", fullCars)
+	return s.rejected(ctx, s.cars[:fullCars], 1, len(namedBad))
 }
 
 // isolate has the second aggregate rejected, without a list. It has the good pieces of the first one.
 func (s *aggregationDemo) isolate(ctx context.Context) error {
-	s.display.say("Client: submits 2 more, one of which the broker rejects without a word")
-	return s.rejected(ctx, s.cars[firstCars:firstCars+2], 2, 0)
+	s.display.say("Client: submits 2 more, because of one of which the broker rejects silently")
+	return s.rejected(ctx, s.cars[fullCars:fullCars+2], 2, 0)
 }
 
 // settle submits all other CARs, and waits until all pieces but the last few are in aggregates that the broker keeps.
 func (s *aggregationDemo) settle(ctx context.Context) error {
-	rest := s.cars[firstCars+2:]
+	rest := s.cars[fullCars+2:]
 	s.display.say("Client: submits the other %d CARs, with all that are bad", len(rest))
 	err := s.submit(ctx, rest)
 	if err == nil {
@@ -354,8 +357,9 @@ func (s *aggregationDemo) settle(ctx context.Context) error {
 			left += p.Size
 			s.left = p.Piece
 		}
-		few := left < aggregateSize/2 && uint64(now.queue.Pieces.Count) < segment.Entries(aggregateSize) //nolint:gosec // Not negative.
-		return now.queue.Contents.Count == 0 && few && now.held(now.deals.Pending)+now.queue.Pieces.Count == len(s.good()), nil
+		waiting := now.queue.Pieces.Count
+		return now.queue.Contents.Count == 0 && left < aggregateSize/2 && waiting < fullCars &&
+			now.held(now.deals.Pending)+waiting == len(s.good()), nil
 	})
 }
 
@@ -415,8 +419,8 @@ func (s *aggregationDemo) verify(ctx context.Context) error {
 			return fmt.Errorf("the proof of %s: %w", c.Link, err)
 		}
 	}
-	s.display.say("Client: derives %d pieces from his CARs. The proof of each, in %s, is right: without the host, and by "+
-		"the contract, with the CommD of a sector that is proven", s.onChain, dir)
+	s.display.say("Client: derives %d pieces from his CARs. The proof of each, in %s, is right: without the host, and "+
+		"by the contract, with the CommD of a sector that is proven", s.onChain, dir)
 	return nil
 }
 
@@ -513,8 +517,8 @@ func (s *aggregationDemo) summarize(_ context.Context, of record) (sum Aggregati
 	}
 	s.printEnd(of, "hostnode aggregation aggregates", "hostnode aggregation piece "+s.cars[0].Link,
 		"hostnode sectors list")
-	s.print("\n%d CARs in %.0f s: %d pieces are stored and proven, %d refused; %d aggregates, of which %d were rejected; "+
-		"%d proofs verified without the host, %d on the chain.", sum.CARs, sum.Seconds, sum.PiecesApproved,
+	s.print("\n%d CARs in %.0f s: %d pieces are stored and proven, %d refused; %d aggregates, of which %d were "+
+		"rejected; %d proofs verified without the host, %d on the chain.", sum.CARs, sum.Seconds, sum.PiecesApproved,
 		sum.PiecesRefused, sum.Aggregates, sum.Rejections, sum.VerifiedOffline, sum.VerifiedOnChain)
 	return sum, err
 }

@@ -29,13 +29,13 @@ type carFile struct {
 	twin *carFile         // the same CAR from another place
 }
 
-// The good CARs, in the order in which they are submitted: the first fill an aggregate, and of some the broker says that
-// they are bad. The last CAR of all is the first one once more.
+// The good CARs, in the order in which they are submitted: the first fullCars fill an aggregate, and some are bad
+// in the eyes of the broker. The last CAR of all is the first one once more.
 const (
-	manyCars  = 60
-	firstCars = 8
-	// The broker names namedBad, and because of unnamedBad it rejects what has it, without a word.
-	unnamedBad = firstCars
+	manyCars = 60
+	fullCars = 8
+	// The broker names namedBad, and because of unnamedBad it silently rejects what has it.
+	unnamedBad = fullCars
 )
 
 var namedBad = []int{2, 5}
@@ -79,15 +79,15 @@ func (s *aggregationDemo) makeCars(context.Context, string) (none events.Amount,
 	if err == nil {
 		err = s.addCar(carFile{is: first.is, twin: first}, data, cartest.Of(data))
 	}
-	s.display.say("Client: made %d CARs, of which %d are bad, one of each kind; they are in %s", len(s.cars), len(kinds),
-		s.roots)
+	s.display.say("Client: made %d CARs, of which %d are bad, one of each kind; they are in %s", len(s.cars),
+		len(kinds), s.roots)
 	return none, err
 }
 
 // addCar writes a CAR. In all that is said its name stands for its CID and for that of its piece.
 func (s *aggregationDemo) addCar(c carFile, data []byte, want car.Want) error {
 	c.name = strconv.Itoa(len(s.cars) + 1)
-	c.Key, c.Link, c.Size = filepath.Join(s.roots, c.name+".car"), events.ContentLink(want.Link).String(), want.Size
+	c.Key, c.Link, c.Size = filepath.Join(s.roots, c.name+".car"), want.Link.String(), want.Size
 	s.cars = append(s.cars, &c)
 	if c.twin == nil {
 		s.names = append(s.names, c.Link, c.name)
@@ -127,12 +127,13 @@ func (s *aggregationDemo) submit(ctx context.Context, cars []*carFile) error {
 		switch {
 		case err != nil && c.code == car.Empty:
 			s.atOnce++
-			s.display.say("Host: CAR %s is refused at once: %s", c.name, strings.TrimPrefix(err.Error(), problem.ErrDemoRefused.Error()+": "))
+			s.display.say("Host: CAR %s is refused at once: %s", c.name,
+				strings.TrimPrefix(err.Error(), problem.ErrDemoRefused.Error()+": "))
 		case err != nil:
 			return fmt.Errorf("submit %s: %w", c.Key, err)
 		case c.twin != nil:
-			s.display.say("Host: CAR %s is CAR %s from another place, which is %s: the answer is the same", c.name, c.twin.name,
-				answer.Status)
+			s.display.say("Host: CAR %s is CAR %s from another place, which is %s: the answer is the same", c.name,
+				c.twin.name, answer.Status)
 		}
 	}
 	return nil

@@ -29,6 +29,8 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 	delete(seals, "sectors.sealer") // The one that is shown may be given.
 	watches := maps.Clone(fixed)
 	maps.Copy(watches, fixedForDowntime)
+	aggregates := maps.Clone(fixed)
+	maps.Copy(aggregates, fixedForAggregation)
 	home, others := "HOME="+t.TempDir(), map[string]config.Loaded{}
 	for name, demo := range map[string]shown{
 		"a sale": {
@@ -49,6 +51,12 @@ func TestEachSettingReachesTheHostOrIsRefused(t *testing.T) {
 				return Options{Config: c, Slots: 3}.hostConfig("/chain.ipc", someContract)
 			},
 		},
+		"aggregation": {
+			aggregates, func(c config.Config) error { return Options{Config: c}.refuseSettings(aggregates) },
+			func(c config.Config) config.Config {
+				return ofSectors(c).hostConfig("/chain.ipc", someContract, otherContract)
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) { eachSetting(t, demo, home, others) })
 	}
@@ -67,7 +75,7 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		"true", "2", "3", "7", "200", "200MiB", "90m", "3s", "1500ms", "window", "finalized", "debug", "json", "https://there.example/",
 		"127.0.0.1:2113", "0x00000000000000000000000000000000000000aa", "esdb://127.0.0.1:2113?tls=false", "/some/file",
 		"commd", "possession", "simulated", "4KiB", "2GiB", "20000000",
-		"false", "scored", "proposed", "north=https://there.example/",
+		"false", "scored", "proposed", "north=https://there.example/", "greedy", "source", "http", "50h", "100h",
 	}
 	// Some can be set only beside others.
 	chain := []string{
@@ -78,6 +86,10 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		"chain.endpoint": chain, "chain.fallbacks": chain, "chain.contract": chain, "sectors.contract": chain,
 		"eventStore.passwordFile": {"HOSTNODE_EVENT_STORE_URL=esdb://me@127.0.0.1:2113?tls=true"},
 		"validator.groupIndex":    {"HOSTNODE_VALIDATOR_GROUPS=9"},
+		"aggregation.run": {
+			"HOSTNODE_AGGREGATION_BROKER_KIND=http", "HOSTNODE_AGGREGATION_BROKER_URL=https://here.example/",
+			"HOSTNODE_AGGREGATION_BROKER_TOKEN_FILE=/some/file",
+		},
 		"account.signer": slices.Concat(chain, []string{
 			"HOSTNODE_ACCOUNT_ADDRESS=0x00000000000000000000000000000000000000ee",
 		}),
