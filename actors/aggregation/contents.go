@@ -96,19 +96,19 @@ func (r *Room) car(a *shell.Turn, link events.ContentLink, has shell.Fold[conten
 // onContent does what follows from what became of a CAR.
 func (r *Room) onContent(a *shell.Turn, link events.ContentLink, c *car) {
 	s := c.Durable
-	if s.Status != content.None {
-		r.count(c, s.Group, s.Size)
-	}
 	switch s.Status {
 	case content.Requested:
+		r.count(c, s.Group, s.Size)
 		if !c.queued {
 			c.queued = true
 			r.pending = append(r.pending, link)
 		}
 	case content.Accepted:
+		r.count(c, "", 0) // Its piece counts, once it is queued.
 		c.queued, c.tries, c.since = false, 0, time.Time{}
 		r.queue(a, link, c)
 	case content.Refused:
+		r.count(c, "", 0)
 		c.queued, c.tries, c.since = false, 0, time.Time{}
 		r.leave(a, s.Piece.CID, "its content was refused when it was read again: "+s.Code)
 	case content.None:

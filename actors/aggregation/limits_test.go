@@ -39,8 +39,8 @@ func TestTenThousandRequestsForOneCARAreOne(t *testing.T) {
 			all = append(all, shell.Ask[aggregation.Answer](h.room, ask))
 		}
 		for _, q := range all {
-			if answer, err := answered(q); err != nil || answer.Content.Status != content.Requested {
-				t.Fatalf("%+v, %v", answer.Content, err)
+			if answer, err := answered(q); err != nil || answer.Content.Status == content.Refused {
+				t.Errorf("%+v, %v", answer.Content, err)
 			}
 		}
 		h.pass(time.Minute)

@@ -56,8 +56,11 @@ func (s State) Ahead(priority uint64) (pieces int, bytes uint64) {
 }
 
 // Expected is when a queued piece is likely to be in an aggregate: when what is queued is enough for the next one, by
-// the measured inflow, and what is ahead of it for those before. Zero: nothing comes in, so that nobody knows.
+// the measured inflow, and what is ahead of it for those before. Zero: nobody knows, because nothing comes in.
 func (p Packing) Expected(s State, priority uint64, now time.Time) time.Time {
+	if p.MinFill == 0 { // No packing was set yet.
+		return time.Time{}
+	}
 	_, ahead := s.Ahead(priority)
 	var queued uint64
 	for _, g := range s.Groups {

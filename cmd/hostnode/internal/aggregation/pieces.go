@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -237,9 +238,14 @@ func (r reader) piece(ctx context.Context, q OfPiece) (out Standing, err error) 
 	link, linkErr := events.ParseContentLink(q.Piece)
 	var priority uint64
 	if linkErr != nil {
-		root, err := commd.ParsePieceCID(q.Piece, commd.MinPieceSize)
+		root, err := commd.ParseCID(q.Piece)
+		if err != nil { // Of version 2, which has the size.
+			var of commd.Commitment
+			of, err = commd.ParsePieceCID(q.Piece, 0)
+			root = of.Root
+		}
 		var known bool
-		if priority, known = s.Find(root.Root); err != nil || !known {
+		if priority, known = s.Find(root); err != nil || !known {
 			return out, fmt.Errorf("%w: %.100q", cargo.ErrUnknownPiece, q.Piece)
 		}
 		p, _ := s.Piece(priority)
@@ -390,17 +396,21 @@ func (r reader) aggregate(ctx context.Context, q OfAggregate) (out Aggregate, er
 	}
 	layout := room.LayoutOf(s, f)
 	offsets, err := segment.Place(f.Class, layout.Pieces)
+	if err != nil {
+		return out, err
+	}
 	out = Aggregate{AsOf: r.AsOf, Ferry: view.FerryOf(f), Deal: dealOf(d), Bad: len(d.Bad), List: []Place{}}
-	for i := q.From; i < len(f.Pieces) && i < q.From+q.Limit; i++ {
+	end := min(q.From, len(f.Pieces)) + q.Limit
+	for i := q.From; i < min(end, len(f.Pieces)); i++ {
 		p, _ := s.Piece(f.Pieces[i])
 		out.List = append(out.List, Place{
 			commd.CID(p.Root), p.Size(), offsets[i], p.Content.String(), p.Status.String(),
 		})
 	}
-	if end := q.From + q.Limit; end < len(f.Pieces) {
+	if end < len(f.Pieces) {
 		out.Next = end
 	}
-	return out, err
+	return out, nil
 }
 
 // proof makes the proof of a piece. The record alone suffices for it.
@@ -414,40 +424,48 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 	}
 	s := r.ledger()
 	layout := room.LayoutOf(s, s.Aggregate(at.Aggregate))
-	a, closed, err := r.proofs(layout)
+	i := slices.IndexFunc(layout.Pieces, func(p segment.Piece) bool { return commd.CID(p.Root) == at.Piece })
+	if i < 0 {
+		return out, fmt.Errorf("%w: %s", cargo.ErrNoProof, at.Piece)
+	}
+	about := inclusion.About{Content: layout.Contents[i], MadeBy: r.Account.String()}
+	if at.Deal != nil {
+		about.Deal = at.Deal.Deal
+	}
+	if out, err = r.stored(layout, i, about); err == nil {
+		return out, nil
+	}
+	a, err := segment.Build(layout.Size, layout.Pieces) // The file is not here, or damaged.
 	if err != nil {
 		return out, err
 	}
-	defer closed()
-	for i, p := range layout.Pieces {
-		if commd.CID(p.Root) != at.Piece {
-			continue
-		}
-		path, err := a.Proof(i)
-		if err != nil {
-			return out, err
-		}
-		about := inclusion.About{Content: layout.Contents[i], MadeBy: r.Account.String()}
-		if at.Deal != nil {
-			about.Deal = at.Deal.Deal
-		}
-		return inclusion.Of(path, p, a.Root(), a.Size(), about)
-	}
-	return out, fmt.Errorf("%w: %s", cargo.ErrNoProof, at.Piece)
+	return proofIn(a, layout, i, about)
 }
 
-// proofs has the proofs of an aggregate: as they were stored when it was made or, if that file is not here, made again.
-func (r reader) proofs(l room.Layout) (a *segment.Aggregate, closed func() error, err error) {
+// stored is a proof as it was stored when the aggregate was made.
+func (r reader) stored(l room.Layout, i int, about inclusion.About) (out inclusion.File, err error) {
 	f, err := os.Open(filepath.Join(datadir.Layout{Root: r.DataDir}.Pieces(), filepath.Base(l.Proofs.CID)))
-	if err == nil {
-		a, err = segment.Open(f, int64(l.Proofs.Payload)) //nolint:gosec // A size.
-		if err == nil && commd.CID(a.Root()) == l.Aggregate {
-			return a, f.Close, nil
-		}
-		_ = f.Close()
+	if err != nil {
+		return out, err
 	}
-	a, err = segment.Build(l.Size, l.Pieces)
-	return a, func() error { return nil }, err
+	defer f.Close()
+	a, err := segment.Open(f, int64(l.Proofs.Payload)) //nolint:gosec // A size.
+	if err != nil {
+		return out, err
+	}
+	return proofIn(a, l, i, about)
+}
+
+// proofIn is the proof of a piece in the aggregate of a layout. It is verified.
+func proofIn(a *segment.Aggregate, l room.Layout, i int, about inclusion.About) (out inclusion.File, err error) {
+	if got := commd.CID(a.Root()); got != l.Aggregate {
+		return out, fmt.Errorf("%w: these pieces make %s, not %s", segment.ErrProof, got, l.Aggregate)
+	}
+	path, err := a.Proof(i)
+	if err != nil {
+		return out, err
+	}
+	return inclusion.Of(path, l.Pieces[i], a.Root(), a.Size(), about)
 }
 
 // fold folds a stream, as far as the question goes.
