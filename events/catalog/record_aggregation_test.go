@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/events/deal"
 	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
 )
 
 // pipeline is a host that makes aggregates from CARs.
@@ -26,12 +27,13 @@ type pipeline struct {
 	pieces   cargo.State
 	contents map[events.ContentLink]content.State
 	deals    map[string]deal.State
+	proofs   map[string]string // the files of proofs, by aggregate
 }
 
 func newPipeline(t *testing.T) *pipeline {
 	return &pipeline{
 		t: t, me: events.Address{0x61}, at: events.Unix(1_700_006_400), bytes: capacity.New(), pieces: cargo.Empty(),
-		contents: map[events.ContentLink]content.State{}, deals: map[string]deal.State{},
+		contents: map[events.ContentLink]content.State{}, deals: map[string]deal.State{}, proofs: map[string]string{},
 	}
 }
 
@@ -111,12 +113,45 @@ func (p *pipeline) load(c cargo.Load, parts int) string {
 	return c.Ferry
 }
 
-// makes makes an aggregate of a ferry, and offers it.
-func (p *pipeline) makes(ferry string, n byte, offer bool) string {
+// commitment is what a ferry becomes, with the file of its proofs.
+func (p *pipeline) commitment(ferry string) (aggregate string, proofs capacity.Piece) {
 	p.t.Helper()
-	aggregate, proofs := commd.CID(commd.Node{n, 1}), commd.CID(commd.Node{n, 2})
-	p.ledger(capacity.HoldPiece{At: p.at, Piece: capacity.Piece{CID: proofs, Bytes: 5000}})
-	p.cargo(cargo.Make{At: p.at, Ferry: ferry, Aggregate: aggregate, Proofs: proofs, ProofsSize: 5000})
+	var pieces []segment.Piece
+	size := uint64(0)
+	for _, f := range p.pieces.Ferries() {
+		if f.ID != ferry {
+			continue
+		}
+		size = f.Class
+		for _, priority := range f.Pieces {
+			one, _ := p.pieces.Piece(priority)
+			pieces = append(pieces, segment.Piece{Root: one.Root, Size: one.Size(), Payload: one.Payload})
+		}
+	}
+	a, err := segment.Build(size, pieces)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	calc := commd.NewCalc()
+	if _, err := a.WriteTo(calc); err != nil {
+		p.t.Fatal(err)
+	}
+	of, err := calc.Commitment()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return commd.CID(a.Root()), capacity.Piece{CID: commd.CID(of.Root), Bytes: events.Bytes(of.Payload)}
+}
+
+// makes makes an aggregate of a ferry, and offers it.
+func (p *pipeline) makes(ferry string, offer bool) string {
+	p.t.Helper()
+	aggregate, proofs := p.commitment(ferry)
+	p.proofs[aggregate] = proofs.CID
+	p.ledger(capacity.HoldPiece{At: p.at, Piece: proofs})
+	p.cargo(cargo.Make{
+		At: p.at, Ferry: ferry, Aggregate: aggregate, Proofs: proofs.CID, ProofsSize: uint64(proofs.Bytes),
+	})
 	if offer {
 		p.deal(aggregate, deal.Offer{At: p.at, Broker: "http", Size: 1 << 20})
 	}
@@ -164,23 +199,23 @@ func aggregation(t *testing.T) []events.Recorded {
 	p.content(1, content.Retry{At: p.at, By: "anna", Reason: "is it the same?"})
 	one, two := p.load(cargo.Load{Pieces: []uint64{1, 2}}, 1), p.load(cargo.Load{Pieces: []uint64{3, 4}}, 1)
 	p.cargo(cargo.Merge{At: p.at, From: []string{one, two}, Full: 1 << 20})
-	first := p.makes(p.pieces.Ferries()[0].ID, 1, true)
+	first := p.makes(p.pieces.Ferries()[0].ID, true)
 	p.deal(first, deal.Report{At: p.at, Status: events.DealSigned, Deal: "17"})
 	p.reject(first, 3, 2)
 	p.ledger(capacity.ReleasePiece{At: p.at, CID: pieceOf(2).CID})
-	p.ledger(capacity.ReleasePiece{At: p.at, CID: commd.CID(commd.Node{1, 2})})
+	p.ledger(capacity.ReleasePiece{At: p.at, CID: p.proofs[first]})
 	p.cargo(cargo.Release{At: p.at, Pieces: []uint64{2}, Proofs: []string{first}})
-	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{1, 3, 4, 5}, Full: true}, 2), 2, true), 3)
-	third := p.makes(p.load(cargo.Load{Pieces: []uint64{1, 3, 4, 5}, Full: true}, 1), 3, true)
+	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{1, 3, 4, 5}, Full: true}, 2), true), 3)
+	third := p.makes(p.load(cargo.Load{Pieces: []uint64{1, 3, 4, 5}, Full: true}, 1), true)
 	p.deal(third, deal.Doubt{At: p.at, Said: "APPROVED", Reason: "it names another aggregate"})
 	p.deal(third, deal.Report{At: p.at, Status: events.DealApproved, Deal: "18"})
 	p.cargo(cargo.Approve{At: p.at, Aggregate: third})
 	p.cargo(cargo.Refuse{At: p.at, Priority: 6, Reason: "its content is bad"})
 	p.load(cargo.Load{Pieces: []uint64{7, 8}}, 1)
-	p.makes(p.load(cargo.Load{Pieces: []uint64{10, 11}, Full: true}, 1), 4, false)
-	p.makes(p.load(cargo.Load{Pieces: []uint64{12, 13}, Full: true}, 1), 5, true)
-	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{14, 15}, Full: true}, 1), 6, true), 1)
-	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{14}, Full: true, Isolated: true}, 1), 7, true), 3)
+	p.makes(p.load(cargo.Load{Pieces: []uint64{10, 11}, Full: true}, 1), false)
+	p.makes(p.load(cargo.Load{Pieces: []uint64{12, 13}, Full: true}, 1), true)
+	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{14, 15}, Full: true}, 1), true), 1)
+	p.reject(p.makes(p.load(cargo.Load{Pieces: []uint64{14}, Full: true, Isolated: true}, 1), true), 3)
 	list := written(t, p.all)
 	if !clean(t, list) {
 		t.Fatal("the audit of the record finds something")
@@ -199,7 +234,7 @@ func TestTheAuditHoldsTheStreamsOfAggregatesAgainstEachOther(t *testing.T) {
 	p.cargo(cargo.Queue{
 		At: p.at, Root: commd.Node{1}, Size: pieceSize, Payload: 1 << 16, Content: events.ContentLink{1}, Kept: true,
 	})
-	aggregate := p.makes(p.load(cargo.Load{Pieces: []uint64{1}, Full: true}, 1), 1, true)
+	aggregate := p.makes(p.load(cargo.Load{Pieces: []uint64{1}, Full: true}, 1), true)
 	p.cargo(cargo.Approve{At: p.at, Aggregate: aggregate})
 	p.request(2)
 	p.content(2, content.Accept{At: p.at, Piece: pieceOf(2), Blocks: 3})

@@ -11,6 +11,7 @@ import (
 	"github.com/hostnode/hostnode/projections/internal/saved"
 	"github.com/hostnode/hostnode/projections/machine"
 	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
 )
 
 // The rules.
@@ -19,6 +20,7 @@ const (
 	cargoQueued  = "cargo-queued"
 	cargoList    = "cargo-list"
 	cargoMade    = "cargo-made"
+	cargoCommit  = "cargo-commitment"
 	cargoOutcome = "cargo-outcome"
 	cargoRelease = "cargo-release"
 	cargoPlace   = "cargo-place"
@@ -40,6 +42,8 @@ func cargoRules() []machine.Rule {
 		{Code: cargoList, Demands: "A list has pieces that are queued, each once, the largest first, and they fit. " +
 			"Its CID is that of the pieces, its parts follow each other, and no list travels twice."},
 		{Code: cargoMade, Demands: "Only a full list becomes an aggregate, and only once."},
+		{Code: cargoCommit, Demands: "An aggregate, with the file of all its proofs, is what its pieces make; of those with " +
+			"more than 4,096 pieces one in sixteen is made again."},
 		{Code: cargoOutcome, Demands: "An aggregate is approved or rejected once. Bad pieces are pieces of it; without " +
 			"bad ones all are tried again, or isolated. Only a queued piece is refused alone."},
 		{Code: cargoRelease, Demands: "A copy is released once, and only of a piece that is approved or refused; " +
@@ -110,11 +114,47 @@ func (j *judgedCargo) judge(e messages.CargoEvent, find machine.Find) {
 	all, err := cargo.Decide(j.Ledger.State, cargo.Asked(e))
 	again(e, all, err, rule, find)
 	j.Ledger.State = cargo.Evolve(j.Ledger.State, e)
+	if made, ok := e.(*messages.AggregateMade); ok {
+		j.commitment(made, find)
+	}
 }
 
-// join holds the ledger of pieces against the CARs, the deals and the ledger of bytes. Here is also the place where the
-// commitment of each aggregate, and a sample of its proofs, is computed from its pieces once more, at AggregateMade:
-// prover/segment can.
+// Of aggregates with more pieces a sample is made again, because each takes up to half a second.
+const (
+	fewPieces = 4096
+	oneIn     = 16
+)
+
+// commitment makes an aggregate again from its pieces, with all of its proofs.
+func (j *judgedCargo) commitment(e *messages.AggregateMade, find machine.Find) {
+	f := j.Ledger.Aggregate(e.GetAggregate())
+	root, err := commd.ParseCID(e.GetAggregate())
+	if f == nil || err != nil || len(f.Pieces) > fewPieces && root[0]%oneIn != 0 {
+		return
+	}
+	pieces := make([]segment.Piece, len(f.Pieces))
+	for i, priority := range f.Pieces {
+		p, _ := j.Ledger.Piece(priority)
+		pieces[i] = segment.Piece{Root: p.Root, Size: p.Size(), Payload: p.Payload}
+	}
+	a, err := segment.Build(f.Class, pieces)
+	if err != nil {
+		find(cargoCommit, "it cannot be made of its pieces: %v", err)
+		return
+	}
+	if a.Root() != root {
+		find(cargoCommit, "its pieces make %s", commd.CID(a.Root()))
+		return
+	}
+	proofs := commd.NewCalc()
+	_, err = a.WriteTo(proofs)
+	of, calcErr := proofs.Commitment()
+	if err != nil || calcErr != nil || commd.CID(of.Root) != e.GetProofs() || of.Payload != e.GetProofsSize() {
+		find(cargoCommit, "its proofs are %s, of %d bytes", commd.CID(of.Root), of.Payload)
+	}
+}
+
+// join holds the ledger of pieces against the CARs, the deals and the ledger of bytes.
 func join(own any, m proto.Message, o machine.Others) {
 	j := own.(*judgedCargo)
 	switch e := m.(type) {

@@ -84,6 +84,16 @@ func of[M proto.Message](t *testing.T, all []said, nth int) (m M, at int) {
 	return m, at
 }
 
+// aggregatesOf are the aggregates of a record, in the order in which they were made.
+func aggregatesOf(all []said) (made []*messages.AggregateMade) {
+	for _, one := range all {
+		if e, ok := one.m.(*messages.AggregateMade); ok {
+			made = append(made, e)
+		}
+	}
+	return made
+}
+
 // Each plants one error into a record that is in order. The audit finds it, and nothing before it.
 func TestAnErrorInARecordIsFound(t *testing.T) {
 	at := events.TimeToMessage(events.Unix(1_700_100_000))
@@ -91,8 +101,14 @@ func TestAnErrorInARecordIsFound(t *testing.T) {
 	add := func(stream string, m proto.Message) func(*testing.T, []said) []said {
 		return func(_ *testing.T, all []said) []said { return append(all, said{stream, m}) }
 	}
-	deal := func(n byte) string { return events.DealStream(me, commd.CID(commd.Node{n, 1})) }
-	cid := func(n byte) string { return commd.CID(commd.Node{n, 1}) }
+	made := aggregatesOf(history(t))
+	cid := func(n int) string {
+		if n > len(made) { // None of this record.
+			return commd.CID(commd.Node{byte(n)})
+		}
+		return made[n-1].GetAggregate()
+	}
+	deal := func(n int) string { return events.DealStream(me, cid(n)) }
 	for name, c := range map[string]struct {
 		plant func(*testing.T, []said) []said
 		rule  string
@@ -185,7 +201,7 @@ func TestAnErrorInARecordIsFound(t *testing.T) {
 			return all
 		}, "cargo-deal"},
 		"a piece is queued that its content does not make": {add(ledger, &messages.PieceQueued{
-			At: at, Priority: 16, Piece: cid(99), Size: 128, Payload: 100, Content: events.ContentLink{19}.String(),
+			At: at, Priority: 16, Piece: commd.CID(commd.Node{99}), Size: 128, Payload: 100, Content: events.ContentLink{19}.String(),
 		}), "cargo-content"},
 		"a copy has no bytes in the ledger": {
 			add(events.CapacityStream(me), &messages.PieceSpaceReleased{
@@ -193,9 +209,21 @@ func TestAnErrorInARecordIsFound(t *testing.T) {
 			}), "cargo-held",
 		},
 		"proofs have no bytes in the ledger": {
-			add(events.CapacityStream(me), &messages.PieceSpaceReleased{At: at, Cid: commd.CID(commd.Node{5, 2}), Bytes: 5000}),
+			add(events.CapacityStream(me), &messages.PieceSpaceReleased{
+				At: at, Cid: made[4].GetProofs(), Bytes: made[4].GetProofsSize(),
+			}),
 			"cargo-held",
 		},
+		"an aggregate is not what its pieces make": {func(t *testing.T, all []said) []said {
+			e, _ := of[*messages.AggregateMade](t, all, 6)
+			e.Aggregate = commd.CID(commd.Node{99})
+			return all
+		}, "cargo-commitment"},
+		"the proofs are others": {func(t *testing.T, all []said) []said {
+			e, _ := of[*messages.AggregateMade](t, all, 3)
+			e.ProofsSize--
+			return all
+		}, "cargo-commitment"},
 		"a deal is approved after it was rejected": {add(deal(1), &messages.DealApproved{At: at, Deal: "17"}), "deal-step"},
 		"a deal is approved that was never signed": {add(deal(5), &messages.DealApproved{At: at, Deal: "20"}), "deal-step"},
 		"a deal is offered twice":                  {add(deal(5), &messages.DealOffered{At: at, Broker: "http", Size: 1 << 20}), "deal-step"},

@@ -42,7 +42,9 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 	}
 	part := shell.NewPart(room.Name)
 	o := &orders{w, part, from}
-	contents := contents{from, car.Options{RootRequired: set.RootRequired, MaxPiece: uint64(set.Size) / 2}}
+	contents := contents{from, car.Options{
+		ZeroPadded: set.ZeroPadded, RootRequired: set.RootRequired, MaxPiece: uint64(set.Size) / 2,
+	}}
 	objects := objects{part, files, contents, w.Store, w.Account}
 	w.Node.AddPieces(objects)
 	broker, err := brokerOf(w, set.Broker, o)

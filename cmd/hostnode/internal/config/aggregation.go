@@ -51,6 +51,8 @@ type Aggregation struct {
 	Every time.Duration `key:"every" def:"10s" min:"100ms" max:"1h"`
 	// RootRequired refuses a CAR of which no block is its root; otherwise it is only noted.
 	RootRequired bool `key:"rootRequired" def:"false"`
+	// ZeroPadded takes CARs with zeros behind their last block, as some tools write them.
+	ZeroPadded bool `key:"zeroPadded" def:"false"`
 	// Sources are where CARs may be read from.
 	Sources ContentSources `key:"sources"`
 	// Broker finds storage for aggregates.
