@@ -25,6 +25,7 @@ type dealing struct {
 	tries   int
 	polls   int  // the number of the newest poll
 	told    bool // operators know that it is silent
+	here    bool // the broker may have an offer that was made after it was withdrawn
 	settled bool // what became of it is on its way into the ledger of pieces
 	// by is who reports, while the broker is told that the offer is withdrawn.
 	by     *Report
@@ -46,7 +47,10 @@ func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.Stat
 	if has.Events > 0 {
 		machine.Restore = from(has)
 	}
-	d := &dealing{Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine)}
+	d := &dealing{
+		Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine),
+		here:    has.Events > 0, // Another process may have made it again, and ended.
+	}
 	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) {
 		r.logDeal(aggregate, fresh)
 		if r.onDeal(a, aggregate, d); len(fresh) == 0 { // It is loaded.
@@ -59,11 +63,22 @@ func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.Stat
 
 // onDeal has what became of a deal recorded of the pieces of its aggregate.
 func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
-	if !d.Durable.Final() {
+	f := r.cargo.Durable.Aggregate(aggregate)
+	if !d.Durable.Final() && f.Live() {
 		return
 	}
-	r.tooLate(d)
-	if d.settled {
+	r.tooLate(d, f)
+	switch {
+	// Another process, which had the term before, withdrew the offer, and this one may have made it again.
+	case d.here && (d.Durable.By != "" || f.State == cargo.Rejected):
+		r.tell(a, aggregate, func(ctx context.Context) (any, error) {
+			return asked{aggregate: aggregate, withdrawn: true}, r.Broker.Withdraw(ctx, aggregate)
+		})
+		return
+	case !f.Live():
+		delete(r.deals, aggregate)
+		return
+	case d.settled:
 		return
 	}
 	d.settled = true
@@ -80,13 +95,13 @@ func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
 }
 
 // tooLate answers who reports an aggregate of which became final what became of it.
-func (r *Room) tooLate(d *dealing) {
+func (r *Room) tooLate(d *dealing, f *cargo.Ferry) {
 	if d.by == nil {
 		return
 	}
 	answer, s := d.answer, d.Durable
-	if d.by, d.answer = nil, nil; s.Status == events.DealApproved {
-		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, s.Status))
+	if d.by, d.answer = nil, nil; s.Status == events.DealApproved || f.State == cargo.Stored {
+		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, events.DealApproved))
 		return
 	}
 	answer(Answer{Deal: &s}, nil)
@@ -132,7 +147,7 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	switch {
 	case d == nil || !d.Loaded:
 		return
-	case d.Durable.Final():
+	case d.Durable.Final() || !r.cargo.Durable.Aggregate(aggregate).Live():
 		r.onDeal(a, aggregate, d)
 		return
 	case d.Ahead.Final(): // It is on its way into the record. An offer that was withdrawn is not made again.
@@ -141,9 +156,8 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	}
 	f := r.cargo.Durable.Aggregate(aggregate)
 	offer := events.AggregateOffer{Aggregate: aggregate, Size: events.Bytes(f.Class), Pieces: len(f.Pieces)}
-	key, offered, withdraw := "deal/"+aggregate, d.Durable.Status != "", d.by != nil
-	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
-		r.Yield(ctx, key)
+	offered, withdraw := d.Durable.Status != "", d.by != nil
+	begun := r.tell(a, aggregate, func(ctx context.Context) (any, error) {
 		out := asked{aggregate: aggregate, withdrawn: withdraw}
 		var err error
 		if withdraw {
@@ -158,6 +172,16 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 		}
 		return out, err
 	})
+	d.here = d.here || begun && !withdraw
+}
+
+// tell begins a call of the broker about an aggregate, unless one runs.
+func (r *Room) tell(a *shell.Turn, aggregate string, call func(context.Context) (any, error)) (begun bool) {
+	key := "deal/" + aggregate
+	return r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		return call(ctx)
+	}) != nil
 }
 
 // onAsked compares what a broker said with what is possible, and records it.
@@ -168,6 +192,9 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	}
 	switch {
 	case m.withdrawn:
+		if err == nil || errors.Is(err, events.ErrDealOver) {
+			d.here = false
+		}
 		r.onWithdrawn(a, d, err)
 	case errors.Is(err, events.ErrBrokerLies):
 		r.doubt(a, d, m.aggregate, err.Error(), "it is no answer about this offer")

@@ -274,7 +274,8 @@ func (m *recordRead) done(e cargo.Event) {
 	switch e := e.(type) {
 	case *messages.PieceQueued:
 		link, _ := events.ParseContentLink(e.GetContent()) // The codec has checked it.
-		if s := m.contents[link].State; s.Status == content.Accepted && s.Piece.CID == e.GetPiece() && s.Replaced == "" {
+		s := m.contents[link].State
+		if s.Status == content.Accepted && s.Piece.CID == e.GetPiece() && s.Replaced == "" {
 			delete(m.contents, link)
 		}
 	case *messages.AggregateApproved:

@@ -53,8 +53,8 @@ func packingOf(m *messages.PackingSet) Packing {
 	}
 	return Packing{
 		Packer: m.GetPacker(), Size: m.GetSize(), Smallest: m.GetSmallest(), MinFill: m.GetMinFill(),
-		Batch: int(min(m.GetBatch(), math.MaxInt32)), //nolint:gosec // It fits.
-		Merge: int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // Likewise.
+		Batch:  int(min(m.GetBatch(), math.MaxInt32)), //nolint:gosec // It fits.
+		Merge:  int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // Likewise.
 		Window: milliseconds(m.GetWindowMilliseconds()), Notice: milliseconds(m.GetNoticeMilliseconds()),
 	}
 }

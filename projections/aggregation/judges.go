@@ -42,10 +42,10 @@ func cargoRules() []machine.Rule {
 		{Code: cargoList, Demands: "A list has pieces that are queued, each once, the largest first, and they fit. " +
 			"Its CID is that of the pieces, its parts follow each other, and no list travels twice."},
 		{Code: cargoMade, Demands: "Only a full list becomes an aggregate, and only once."},
-		{Code: cargoCommit, Demands: "An aggregate, with the file of all its proofs, is what its pieces make; of those with " +
-			"more than 4,096 pieces one in sixteen is made again."},
-		{Code: cargoOutcome, Demands: "An aggregate is approved or rejected once. Bad pieces are pieces of it; without " +
-			"bad ones all are tried again, or isolated. Only a queued piece is refused alone."},
+		{Code: cargoCommit, Demands: "An aggregate, with the file of all its proofs, is what its pieces make; " +
+			"of those with more than 4,096 pieces one in sixteen is made again."},
+		{Code: cargoOutcome, Demands: "An aggregate is approved or rejected once. Bad pieces are pieces of it; " +
+			"without bad ones all are tried again, or isolated. Only a queued piece is refused alone."},
 		{Code: cargoRelease, Demands: "A copy is released once, and only of a piece that is approved or refused; " +
 			"proofs only of a rejected aggregate."},
 		{Code: cargoPlace, Demands: "Each piece is in exactly one place: queued, in one live aggregate, approved, or " +
@@ -59,8 +59,8 @@ func cargoRules() []machine.Rule {
 }
 
 func dealRules() []machine.Rule {
-	return []machine.Rule{{Code: dealStep, Demands: "A deal is offered once; then it is PENDING, SIGNED, and APPROVED " +
-		"or REJECTED, which are final. Parts of the list of bad pieces follow each other."}}
+	return []machine.Rule{{Code: dealStep, Demands: "A deal is offered once; then it is PENDING, SIGNED, and " +
+		"APPROVED or REJECTED, which are final. Parts of the list of bad pieces follow each other."}}
 }
 
 // again holds an event to what is decided from the command that it follows from.
@@ -165,8 +165,8 @@ func join(own any, m proto.Message, o machine.Others) {
 		state, sure := o.State(events.ContentStream(o.Host, link))
 		of, known := state.(*judgedContent)
 		if want := (content.Piece{CID: e.GetPiece(), Size: e.GetSize()}); sure && (!known || of.State.Piece != want) {
-			o.Find(cargoContent, "piece %d is %s of %d bytes, which content %s does not make", e.GetPriority(), want.CID,
-				want.Size, e.GetContent())
+			o.Find(cargoContent, "piece %d is %s of %d bytes, which content %s does not make", e.GetPriority(),
+				want.CID, want.Size, e.GetContent())
 		}
 	case *messages.AggregateApproved:
 		j.outcome(e.GetAggregate(), events.DealApproved, o)
