@@ -22,8 +22,8 @@ type Packing struct {
 	Size, Smallest uint64
 	// MinFill is how many bytes of pieces an aggregate has at least, unless it is isolated.
 	MinFill uint64
-	// Batch is how many loose pieces make a batch, Window after how long fewer do, and Merge how many ferries of a class
-	// are merged at once; after Window, two are.
+	// Batch is how many loose pieces make a batch, Window after how long fewer do, and Merge how many ferries of a
+	// class are merged at once; after Window, two are.
 	Batch, Merge int
 	Window       time.Duration
 	// Notice is since when, as the oldest piece waits, all that fits is packed if it passes MinFill.
@@ -53,8 +53,8 @@ func packingOf(m *messages.PackingSet) Packing {
 	}
 	return Packing{
 		Packer: m.GetPacker(), Size: m.GetSize(), Smallest: m.GetSmallest(), MinFill: m.GetMinFill(),
-		Batch: int(min(m.GetBatch(), math.MaxInt32)), //nolint:gosec // It fits.
-		Merge: int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // Likewise.
+		Batch:  int(min(m.GetBatch(), math.MaxInt32)), //nolint:gosec // It fits.
+		Merge:  int(min(m.GetMerge(), math.MaxInt32)), //nolint:gosec // Likewise.
 		Window: milliseconds(m.GetWindowMilliseconds()), Notice: milliseconds(m.GetNoticeMilliseconds()),
 	}
 }

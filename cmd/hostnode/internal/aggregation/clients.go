@@ -225,9 +225,14 @@ func printContent(p *cli.Printer, c Content) error {
 func printStanding(p *cli.Printer, s Standing) error {
 	p.Line("%s since %s", s.Stage, cli.Clock(s.Since))
 	rows := [][]string{
-		{"waits for", s.WaitsFor}, {"refused", s.Refused}, {"CAR", s.Content.Link},
-		{"size", cli.Size(events.Bytes(s.Content.Size))}, {"group", s.Content.Group}, {"piece", s.Piece},
-		{"piece, version 2", s.PieceV2}, {"aggregate", s.Aggregate},
+		{"waits for", s.WaitsFor},
+		{"refused", s.Refused},
+		{"CAR", s.Content.Link},
+		{"size", cli.Size(events.Bytes(s.Content.Size))},
+		{"group", s.Content.Group},
+		{"piece", s.Piece},
+		{"piece, version 2", s.PieceV2},
+		{"aggregate", s.Aggregate},
 	}
 	if !s.Expected.IsZero() {
 		rows = append(rows, []string{"expected in an aggregate", cli.Clock(s.Expected)})

@@ -185,7 +185,7 @@ func TestImpossibleFilesAreRefused(t *testing.T) {
 		"too long":                {swap("d-17", strings.Repeat("d", 16<<10)), "more than 16384 bytes"},
 		"zeros without end":       {good + strings.Repeat(" ", 1<<20), "more than 16384 bytes"},
 		"a newer form":            {swap("inclusion/1", "inclusion/2"), "made by a newer version"},
-		"an unknown field":        {swap(`"deal"`, `"dael"`), `unknown field "dael"`},
+		"an unknown field":        {swap(`"deal"`, `"delo"`), `unknown field "delo"`},
 		"a field of the piece":    {swap(`"payload"`, `"offset"`), `unknown field "offset"`},
 		"no piece":                {swap(`"cid": "`+cid+`",`, ""), "names no piece"},
 		"no content":              {swap(`"content": "`+events.ContentLink{7}.String()+`",`, ""), "names no content"},
