@@ -189,14 +189,18 @@ func TestABrokerThatForgetsIsOfferedItAgain(t *testing.T) {
 		for n := range 4 {
 			_, _ = h.request(h.add(n, 1<<16))
 		}
-		for h.world.offered == 0 {
+		offers := func() (n int) {
+			h.world.set(func(w *world) { n = w.offered })
+			return n
+		}
+		for offers() == 0 {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
 		h.world.set(func(w *world) { clear(w.offers) })
 		h.pass(10 * time.Minute)
-		if got := h.statuses(); got != "map[approved:4]" || h.world.offered != 2 {
-			t.Errorf("after %d offers they are %s", h.world.offered, got)
+		if got := h.statuses(); got != "map[approved:4]" || offers() != 2 {
+			t.Errorf("after %d offers they are %s", offers(), got)
 		}
 		f := h.cargo().Ferries()[0]
 		if n := h.recorded(events.DealStream(me, f.Aggregate)); n != 3 { // Offered, signed, approved.
@@ -210,7 +214,7 @@ func TestAReportWhileTheBrokerIsAsked(t *testing.T) {
 	inTime(t, func(h *host) {
 		asked := 0
 		gate := make(chan struct{})
-		h.world.lie = func(a string) (events.DealReport, error) {
+		h.world.lie = func(a string) (events.DealReport, error) { // It is called with the lock.
 			asked++
 			h.world.mu.Unlock() // It gives no answer for long.
 			<-gate

@@ -3,8 +3,9 @@
 // the host, by the machine's clock.
 //
 // Read room.go first: the actor, and how it goes on after a restart. Then, in the order in which a CAR travels,
-// contents.go, which has it read; packing.go, which has aggregates made, and copies released; deals.go, which offers
-// them and compares what a broker says. layout.go has what is in an aggregate, for those who read its bytes.
+// contents.go, which has it read, and copies.go; packing.go, which has aggregates made, and copies released; deals.go,
+// which offers them and compares what a broker says. layout.go has what is in an aggregate, for those who read its
+// bytes.
 //
 // Not for: rules. What a CAR, a piece and a deal may become is in the cores, and so is which pieces travel together.
 package aggregation
@@ -164,6 +165,7 @@ func New(d Deps) *Room {
 		Deps: d, contents: map[events.ContentLink]*car{}, deals: map[string]*dealing{}, groups: map[string]uint64{},
 		failing: map[string]bool{},
 	}
+	r.Copies = &oneByOne{Copies: d.Copies, busy: map[string]chan struct{}{}}
 	if r.Proofs == nil {
 		r.Proofs = r.Copies
 	}

@@ -22,7 +22,8 @@ type Ferry struct {
 	Isolated bool
 	Attempt  uint8
 	State    FerryState
-	// Aggregate is its piece CID, Proofs that of the file with its proofs; empty: it was not made yet, or they are gone.
+	// Aggregate is its piece CID, Proofs that of the file with its proofs; empty: it was not made yet, or they are
+	// gone.
 	Aggregate, Proofs string
 	ProofsSize        uint64
 	Made, Ended       int64 // in seconds

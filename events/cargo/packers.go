@@ -22,8 +22,8 @@ type Packing struct {
 	Size, Smallest uint64
 	// MinFill is how many bytes of pieces an aggregate has at least, unless it is isolated.
 	MinFill uint64
-	// Batch is how many loose pieces make a batch, Window after how long fewer do, and Merge how many ferries of a class
-	// are merged at once; after Window, two are.
+	// Batch is how many loose pieces make a batch, Window after how long fewer do, and Merge how many ferries of a
+	// class are merged at once; after Window, two are.
 	Batch, Merge int
 	Window       time.Duration
 	// Notice is since when, as the oldest piece waits, all that fits is packed if it passes MinFill.

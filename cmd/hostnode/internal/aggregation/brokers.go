@@ -92,8 +92,8 @@ func serve(w node.Wiring, set config.Broker, o objects, part *shell.Part) error 
 // headerTime limits reading the head of a request.
 const headerTime = 10 * time.Second
 
-// serve answers with the bytes of an aggregate, or a range of them. 503: a source of theirs is away, or this host is not
-// ready. A source that fails later cuts the answer off.
+// serve answers with the bytes of an aggregate, or a range of them. 503: a source of theirs is away, or this host is
+// not ready. A source that fails later cuts the answer off.
 func (o objects) serve(w http.ResponseWriter, r *http.Request) {
 	object, err := o.object(r.Context(), r.PathValue("aggregate"))
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -68,16 +67,6 @@ type copies struct {
 	host  func(context.Context) *actors.Host
 	quota events.Bytes
 	now   func() time.Time
-	*turns
-}
-
-// turns has calls about one piece take turns.
-type turns [64]sync.Mutex
-
-func (t *turns) take(cid string) (done func()) {
-	one := &t[int(cid[len(cid)-1])%len(t)]
-	one.Lock()
-	return one.Unlock
 }
 
 // proofsShare is how many bytes of the quota copies leave for the proofs of the next aggregates: without these, no copy
@@ -105,7 +94,6 @@ func (c copies) Keep(ctx context.Context, piece events.SectorPiece, payload io.R
 	if _, err := host.Sectors(ctx); err != nil && !errors.Is(err, actors.ErrNoSectors) {
 		return err
 	}
-	defer c.take(piece.CID)()
 	hold := capacity.HoldPiece{
 		At: c.now(), Piece: capacity.Piece{CID: piece.CID, Bytes: piece.Payload}, Quota: c.quota,
 	}
@@ -130,7 +118,6 @@ func (c copies) Drop(ctx context.Context, cid string) error {
 			return nil
 		}
 	}
-	defer c.take(cid)()
 	if err := c.Remove(events.SectorPiece{CID: cid}); err != nil {
 		return err
 	}

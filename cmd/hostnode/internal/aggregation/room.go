@@ -54,7 +54,7 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 	if err := serve(w, set.Broker, objects, part); err != nil {
 		return made, nil, err
 	}
-	kept := copies{files, w.Running, w.Quota, time.Now, new(turns)}
+	kept := copies{files, w.Running, w.Quota, time.Now}
 	made = actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "no CAR is read, and no aggregate is made or offered while it is down",
 		Takes: actors.Taker[room.Answer, room.Order](part),
