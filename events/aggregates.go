@@ -135,8 +135,8 @@ func ParseContentLink(text string) (l ContentLink, err error) {
 		l = ContentLink(b[len(linkPrefix):])
 	}
 	if !ok || l.String() != text {
-		return ContentLink{}, fmt.Errorf("%w: %q is no CID of a CAR: want bagbaiera… (version 1, codec 0x0202, SHA-256)",
-			ErrMalformed, clip(text))
+		return ContentLink{}, fmt.Errorf(
+			"%w: %q is no CID of a CAR: want bagbaiera… (version 1, codec 0x0202, SHA-256)", ErrMalformed, clip(text))
 	}
 	return l, nil
 }

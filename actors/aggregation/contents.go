@@ -295,6 +295,7 @@ func (r *Room) onExamined(a *shell.Turn, m examined, err error) {
 	case m.kept && r.spare(m.found.Piece.CID):
 		r.drop(a, m)
 	default:
+		r.well(aboutSources)
 		r.submit(a, m.link, content.Accept{
 			At: now, Piece: content.Piece{CID: m.found.Piece.CID, Size: uint64(m.found.Piece.Size)},
 			Blocks: m.found.Blocks, RootAbsent: m.found.RootAbsent, Kept: m.kept,
@@ -331,12 +332,22 @@ func (r *Room) settled(a *shell.Turn, link events.ContentLink) func(content.Stat
 	}
 }
 
+// aboutSources is what a notice is about when CARs cannot be read. There is one until one is read again.
+const aboutSources = "sources"
+
 // again looks at a CAR again after a pause: it could not be read, or what it was found to be not be recorded.
 func (r *Room) again(a *shell.Turn, link events.ContentLink, c *car, err error) {
 	if c.tries++; c.since.IsZero() {
 		c.since = r.Clock.Now()
 	}
 	r.Log.WithField("content", link.String()).Warnf("a CAR is not done with, will try again: %v", err)
+	if r.Clock.Now().Sub(c.since) >= r.Silent && !r.failing[aboutSources] {
+		r.failing[aboutSources] = true
+		r.Tell(Notice{
+			aboutSources, fmt.Sprintf("a CAR cannot be read since %s: %v", c.since.Format(time.RFC3339), err),
+			"hostnode aggregation queue says which wait; they are read when their sources answer",
+		})
+	}
 	self := a.Self
 	r.Clock.After(r.Backoff("content/"+link.String(), c.tries), func() { self.Tell(carDue{link}) })
 }

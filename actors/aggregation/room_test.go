@@ -124,6 +124,9 @@ func TestASourceThatIsAwayIsWaitedFor(t *testing.T) {
 		if s, _ := h.request(link); s.Status != content.Requested {
 			t.Errorf("it is %+v", s)
 		}
+		if len(h.told) != 1 || h.told[0].About != "sources" {
+			t.Errorf("told %v", h.told)
+		}
 		h.world.set(func(w *world) { w.away = false })
 		h.pass(2 * time.Minute)
 		if s, _ := h.request(link); s.Status != content.Accepted {

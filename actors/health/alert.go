@@ -62,7 +62,8 @@ const (
 	AlertNodeNear AlertKind = "node-near-suspension"
 	// AlertNode: a node that is watched was suspended, reinstated or disqualified.
 	AlertNode AlertKind = "node-judged"
-	// AlertAggregation: pieces wait too long, an aggregate cannot be made, or a broker is silent or says what cannot be.
+	// AlertAggregation: pieces or CARs wait too long, an aggregate cannot be made, or a broker is silent or says what
+	// cannot be.
 	AlertAggregation AlertKind = "aggregation"
 	// AlertWentBack: the event store has lost events; nothing is sold until an operator wants
 	// it.
