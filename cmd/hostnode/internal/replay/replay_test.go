@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/storetest"
 	"github.com/hostnode/hostnode/projections"
+	"github.com/hostnode/hostnode/prover/commd"
 )
 
 var (
@@ -33,7 +34,8 @@ func streams() map[string]string {
 		"SlotsQueued": events.SlotQueueStream(me), "HostStarted": events.HostStream(me),
 		"TxIntended": events.TxStream(me), "BlocksScanned": events.MarketStream(1337, events.Address{2}),
 		"ValidationStarted": events.ValidatorStream(me), "SectorStart": events.SectorStream(me, 1),
-		"NodeJoined": events.NodeStream(me, "north"),
+		"NodeJoined": events.NodeStream(me, "north"), "ContentRequested": events.ContentStream(me, events.ContentLink{1}),
+		"PieceQueued": events.CargoStream(me), "DealOffered": events.DealStream(me, commd.CID(commd.Node{1})),
 	}
 }
 
