@@ -1,9 +1,11 @@
 package chain_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -23,9 +25,10 @@ type gate struct {
 
 	mu     sync.Mutex
 	closed bool
-	status int  // the HTTP status while it is closed; 0: unavailable
-	loses  bool // transactions are acknowledged and forgotten
-	sends  int  // number of transactions sent through it
+	status int    // the HTTP status while it is closed; 0: unavailable
+	only   []byte // closed to messages with these words, and to no others; nil: to all
+	loses  bool   // transactions are acknowledged and forgotten
+	sends  int    // number of transactions sent through it
 	fault  nodetest.Fault
 	// batches, if set, may refuse a message with several calls in its own way, and then returns
 	// true.
@@ -37,6 +40,14 @@ func (g *gate) refuses(status int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed, g.status = true, status
+}
+
+// refusesOnly is refuses for messages with these words.
+func (g *gate) refusesOnly(status int, words string) {
+	g.refuses(status)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.only = []byte(words)
 }
 
 // has gives the gate a fault.
@@ -83,8 +94,11 @@ type (
 func (g *gate) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	g.mu.Lock()
 	closed, batches, status := g.closed, g.batches, cmp.Or(g.status, http.StatusServiceUnavailable)
+	only := g.only
 	g.mu.Unlock()
-	if closed {
+	body, err := io.ReadAll(in.Body)
+	in.Body = io.NopCloser(bytes.NewReader(body))
+	if closed && (err != nil || bytes.Contains(body, only)) {
 		http.Error(out, "gate is closed", status)
 		return
 	}
