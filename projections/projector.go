@@ -44,6 +44,7 @@ type Projector struct {
 	changed chan struct{} // closed and replaced when the views moved on
 	status  Status
 	unsaved int // events since the last checkpoint
+	recent  recentEvents
 
 	saving sync.Mutex // one checkpoint at a time
 	follow context.CancelFunc
@@ -93,6 +94,7 @@ func Open(ctx context.Context, store events.Store, cfg Config) (*Projector, erro
 	if err := p.insist(ctx, p.load, events.ErrAway); err != nil {
 		return nil, err
 	}
+	p.recent.begin = p.views.asOf
 	if err := p.CatchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -154,6 +156,7 @@ func (p *Projector) Close() error {
 func (p *Projector) apply(r events.Recorded) {
 	p.mu.Lock()
 	p.views.Apply(r)
+	p.recent.add(r)
 	p.unsaved++
 	due := p.unsaved >= p.cfg.CheckpointEvery
 	close(p.changed)

@@ -270,6 +270,14 @@ func (h *host) provider(out []Provider) []Provider {
 	return append(out, p)
 }
 
+// listedSectors are the rows of the sectors alone.
+func (h *host) listedSectors() any {
+	for _, p := range h.provider(nil) {
+		return p.Sectors
+	}
+	return []Sector{}
+}
+
 // urgency orders sectors, the least first: those of the first two need an operator, those of the third time.
 func (s *openSector) urgency() int {
 	switch {

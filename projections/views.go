@@ -227,16 +227,35 @@ var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
 	events.CategoryHost: folding(func(h *host, _ events.Recorded, e messages.HostEvent) { h.starts.fold(e, h.limits) }),
 }
 
-// Of is the view of a machine that has its own: its rows, host by host. False: there is no such machine.
+// Of is the view of a machine: its rows, host by host. False: there is no such view.
 func (v *Views) Of(category string) (rows map[string]any, known bool) {
-	if _, known = views.Of(category); !known {
+	show := shown[category]
+	if _, known = views.Of(category); known {
+		show = func(h *host) any { return h.own[category].Rows() }
+	}
+	if show == nil {
 		return nil, false
 	}
 	rows = map[string]any{}
 	for _, h := range v.hosts {
-		rows[h.address] = h.own[category].Rows()
+		rows[h.address] = show(h)
 	}
 	return rows, true
+}
+
+// shown are the rows of the machines without a view of their own.
+var shown = map[string]func(*host) any{
+	events.CategoryCapacity:  showing((*host).ledger),
+	events.CategorySale:      showing((*host).sold),
+	events.CategorySector:    (*host).listedSectors,
+	events.CategorySlotQueue: showing((*host).queued),
+	events.CategoryTx:        showing((*host).sent),
+	events.CategoryValidator: showing((*host).validated),
+	events.CategoryHost:      showing((*host).ran),
+}
+
+func showing[T any](add func(*host, []T) []T) func(*host) any {
+	return func(h *host) any { return add(h, []T{}) }
 }
 
 func folding[E proto.Message](fold func(*host, events.Recorded, E)) func(*host, events.Recorded, proto.Message) bool {

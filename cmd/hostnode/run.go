@@ -102,7 +102,9 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	if err != nil {
 		return err
 	}
-	server.Answer(running(p, c))
+	live := running(p, c)
+	defer live.End()
+	server.Answer(live)
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
 		return err

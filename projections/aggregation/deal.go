@@ -8,6 +8,11 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
+// Stands implements machine.Row.
+func (d Deal) Stands(host string) (stream, state string) {
+	return events.CategoryDeal + "-" + host + "-" + d.Aggregate, string(d.Status)
+}
+
 // Deal is what is shown of the deal about an aggregate.
 type Deal struct {
 	Aggregate string            `json:"aggregate"`

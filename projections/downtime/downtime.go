@@ -22,6 +22,11 @@ func Machine() machine.Machine {
 	}
 }
 
+// Stands implements machine.Row.
+func (n Node) Stands(host string) (stream, state string) {
+	return events.CategoryNode + "-" + host + "-" + n.Node, n.Status
+}
+
 // Node is what is shown of a node. Times are by the watcher's clock.
 type Node struct {
 	Node   string    `json:"node"`   // a member's name, or an address

@@ -4,6 +4,8 @@
 package machine
 
 import (
+	"reflect"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
@@ -65,6 +67,23 @@ func (v *view[S, R, E]) Fold(r events.Recorded, m proto.Message) bool {
 func (v *view[S, R, E]) Rows() any { return append([]R{}, v.rows(v.state)...) }
 
 func (v *view[S, R, E]) State() any { return v.state }
+
+// Row is a row of a view that shows one stream.
+type Row interface {
+	// Stands returns the name of that stream of a host, and the state in which it stands.
+	Stands(host string) (stream, state string)
+}
+
+// Each calls a function with each of the rows of a view.
+func Each(rows any, do func(row any)) {
+	all := reflect.ValueOf(rows)
+	if all.Kind() != reflect.Slice {
+		return // The host has none.
+	}
+	for i := range all.Len() {
+		do(all.Index(i).Interface())
+	}
+}
 
 // Rule is something that must be so.
 type Rule struct {

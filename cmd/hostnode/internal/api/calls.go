@@ -36,6 +36,16 @@ var (
 		})
 )
 
+// What is asked about each machine alike (streams.go).
+var (
+	ListMachines = Question("machines", "The machines of the host, and how many of each are in which state",
+		Streams.ListMachines)
+	ListRows   = Question("machines/{machine}", "What the view of a machine shows", Streams.ListRows)
+	ListEvents = Inspect("streams/{stream}/events", "The events of one stream: what each says, and as it is stored",
+		Streams.ListEvents)
+	ListRecord = Inspect("events", "The events of the host, of all streams or of one machine", Streams.ListRecord)
+)
+
 // What is asked of the present only, or of the whole record.
 var (
 	ListAvailabilities = Inspect("availabilities", "What is put up for sale", plain[Past, None](Past.Ledger))
@@ -45,7 +55,7 @@ var (
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
 	RunAudit = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 
-	ReplayStream = Inspect("replay", "The state of one stream's machine, now or then", Inspector.Replay).long()
+	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
 )
 
 // The orders.
@@ -101,7 +111,7 @@ func Calls() []Route {
 		ShowStatus, ShowLedger, ListAvailabilities, AddAvailability, SetAvailability, RemoveAvailability, ListSales,
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
-		ReplayStream,
+		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{},
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])

@@ -38,7 +38,7 @@ type Past interface {
 // ReplayQuestion names a stream and a point in it.
 type ReplayQuestion struct {
 	// Stream may be the beginning of a name or, for a sale, of the slot's id.
-	Stream string `query:"stream"`
+	Stream string `path:"stream"`
 	At     When   `query:"at"`
 	// Events asks for the events that led there, too.
 	Events bool `query:"events"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
@@ -70,16 +71,22 @@ type Live struct {
 	pieceLock sync.RWMutex
 	// importing are the CIDs of the pieces that are being imported, under that lock.
 	importing map[string]bool
+	// watchers counts those who watch, until ended is closed.
+	watchers atomic.Int64
+	ended    chan struct{}
 }
 
 // NewLive answers for a running host.
 func NewLive(cfg LiveConfig) *Live {
-	l := &Live{cfg: cfg, importing: map[string]bool{}, reader: reader{
+	l := &Live{cfg: cfg, importing: map[string]bool{}, ended: make(chan struct{}), reader: reader{
 		views: cfg.Projector, projector: cfg.Projector, store: cfg.Store, Source: cfg.Source, running: true,
 	}}
 	l.changer = changer{&l.reader, l}
 	return l
 }
+
+// End sends all watchers away, who would keep a server from stopping. It is called once.
+func (l *Live) End() { close(l.ended) }
 
 // balancePatience is how long the chain may take to return the balance, and a source of content to be reached, so
 // that there is a status even when none answers.

@@ -134,6 +134,12 @@ func everything(ctx context.Context, store events.Store, name string) iter.Seq2[
 	}
 }
 
+// Told is an event in words.
+func Told(r events.Recorded) Event {
+	m, err := catalog.Codec().Decode(r)
+	return wordsOf(r, m, err)
+}
+
 // wordsOf is an event in words.
 func wordsOf(r events.Recorded, m proto.Message, err error) Event {
 	e := Event{
