@@ -6,6 +6,7 @@ GOLANGCI_LINT_VERSION  := v2.15.0
 GOVULNCHECK_VERSION    := v1.1.4
 PROTOC_GEN_GO_VERSION  := v1.36.12
 PROTOC_VERSION         := 3.21.12
+OASDIFF_VERSION        := v1.37.0
 
 FUZZTIME ?= 3000x
 SEEDS    ?= 2000
@@ -126,6 +127,11 @@ drift: generate
 	  { echo 'drift: generated files are stale; run make generate and commit'; exit 1; }
 	@new=$$(git ls-files --others --exclude-standard -- $(GENERATED)); \
 	  test -z "$$new" || { echo "drift: generated and not committed: $$new"; exit 1; }
+
+## api-changes: name what breaks clients in docs/openapi.json, since the newest release (BASE=)
+.PHONY: api-changes
+api-changes:
+	@OASDIFF_VERSION=$(OASDIFF_VERSION) .ci/api-changes
 
 ## record-history: write what testdata/history does not have yet (FROM=, NAME=)
 .PHONY: record-history
