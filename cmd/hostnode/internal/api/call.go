@@ -24,6 +24,7 @@ type Call[R, Q, A any] struct {
 	method, path string // of the path, what follows Root
 	says         string // a line for the document
 	limit        time.Duration
+	tagged       bool
 	do           func(R, context.Context, Q) (A, error)
 }
 
@@ -34,9 +35,12 @@ type None struct{}
 // knows how it was.
 type Then struct {
 	At string `query:"at" doc:"as of a time (2026-11-20T08:00:00Z, 2026-11-20) or a position (@1234); absent: now"`
+	// Have is the ETag of an answer that the client has; it is answered with 304 if nothing has changed.
+	Have string `header:"If-None-Match"`
 }
 
 func (t Then) when() (When, error) { return ParseWhen(t.At, distant) }
+func (t Then) have() string        { return t.Have }
 
 // Sent is a question that is only a body.
 type Sent[T any] struct{ Body T }
@@ -48,17 +52,17 @@ func Send[T any](body T) Sent[T] { return Sent[T]{body} }
 func Question[R any, Q interface{ when() (When, error) }, A any](
 	path, says string, do func(R, context.Context, Q) (A, error),
 ) Call[R, Q, A] {
-	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, do}
+	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, false, do}
 }
 
 // Inspect asks something of the present, or of the whole record.
 func Inspect[R, Q, A any](path, says string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
-	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, do}
+	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, false, do}
 }
 
 // Order changes something; it is durable when the answer comes.
 func Order[R, Q, A any](method, path, says string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
-	return Call[R, Q, A]{method, path, says, answerTime, do}
+	return Call[R, Q, A]{method, path, says, answerTime, false, do}
 }
 
 // plain is an answer to a call that needs to be told nothing, or only when.
@@ -69,6 +73,12 @@ func plain[R, Q, A any](do func(R, context.Context) (A, error)) func(R, context.
 // long lets a call take as long as an audit.
 func (c Call[R, Q, A]) long() Call[R, Q, A] {
 	c.limit = auditTime
+	return c
+}
+
+// ofRecord says that the answer follows from the record alone: its ETag is the position.
+func (c Call[R, Q, A]) ofRecord() Call[R, Q, A] {
+	c.tagged = true
 	return c
 }
 
@@ -148,7 +158,11 @@ func Place(r Route) string {
 func (c Call[R, Q, A]) place() (method, path string) { return c.method, c.path }
 
 // answered is an answer as huma writes it.
-type answered[A any] struct{ Body A }
+type answered[A any] struct {
+	Status int
+	ETag   string `header:"ETag"`
+	Body   A
+}
 
 func (c Call[R, Q, A]) register(to huma.API, b Backend) {
 	first, _, _ := strings.Cut(c.path, "/")
@@ -160,11 +174,21 @@ func (c Call[R, Q, A]) register(to huma.API, b Backend) {
 	huma.Register(to, op, func(ctx context.Context, q *Q) (*answered[A], error) {
 		ctx, cancel := context.WithTimeout(ctx, c.limit)
 		defer cancel()
+		out := &answered[A]{Status: http.StatusOK}
+		// The answer may be newer than its tag says, which costs one more question, and never older.
+		if r, is := b.(interface{ tag() string }); is && c.tagged {
+			out.ETag = r.tag()
+			if has, asks := any(*q).(interface{ have() string }); asks && has.have() == out.ETag {
+				out.Status = http.StatusNotModified
+				return out, nil
+			}
+		}
 		answer, err := c.Ask(ctx, b, *q)
 		if err != nil {
 			return nil, explained(err)
 		}
-		return &answered[A]{answer}, nil
+		out.Body = answer
+		return out, nil
 	})
 }
 

@@ -39,8 +39,8 @@ var (
 // What is asked about each machine alike (streams.go).
 var (
 	ListMachines = Question("machines", "The machines of the host, and how many of each are in which state",
-		Streams.ListMachines)
-	ListRows   = Question("machines/{machine}", "What the view of a machine shows", Streams.ListRows)
+		Streams.ListMachines).ofRecord()
+	ListRows   = Question("machines/{machine}", "What the view of a machine shows", Streams.ListRows).ofRecord()
 	ListEvents = Inspect("streams/{stream}/events", "The events of one stream: what each says, and as it is stored",
 		Streams.ListEvents)
 	ListRecord = Inspect("events", "The events of the host, of all streams or of one machine", Streams.ListRecord)
@@ -74,9 +74,13 @@ var (
 			return Removed{id}, err
 		})
 	PauseQueue = Order(http.MethodPost, "queue/pause", "Take no more slots",
-		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.PauseQueue(ctx, q.Body.Reason) })
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) {
+			return s.PauseQueue(ctx, q.Body.Reason)
+		})
 	ResumeQueue = Order(http.MethodPost, "queue/resume", "Take slots again",
-		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.ResumeQueue(ctx, q.Body.Reason) })
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) {
+			return s.ResumeQueue(ctx, q.Body.Reason)
+		})
 	TryAgain = Order(http.MethodPost, "quarantine/retry", "Try work again that the host leaves alone",
 		(*Live).TryAgain) // Only a running host can.
 	MakeBackup = Order(http.MethodPost, "backup", "Copy the embedded event store into an empty directory",
@@ -89,14 +93,18 @@ var (
 			return s.ImportPiece(ctx, q.Body.Path)
 		}).long()
 	RemovePiece = Order(http.MethodDelete, "pieces/{cid}", "Remove a piece that no sector needs",
-		func(s SectorOrders, ctx context.Context, q OfPiece) (StoredPiece, error) { return s.RemovePiece(ctx, q.CID) })
+		func(s SectorOrders, ctx context.Context, q OfPiece) (StoredPiece, error) {
+			return s.RemovePiece(ctx, q.CID)
+		})
 	BeginSector = Order(http.MethodPost, "sectors", "Begin a sector, with all of its pieces or without any",
 		func(s SectorOrders, ctx context.Context, q Sent[NewSector]) (Numbered, error) {
 			n, err := s.BeginSector(ctx, q.Body)
 			return Numbered{n}, err
 		})
 	PlacePiece = Order(http.MethodPost, "sectors/pieces", "Add a piece to the first sector that has room, or begin one",
-		func(s SectorOrders, ctx context.Context, q Sent[Placing]) (Sector, error) { return s.PlacePiece(ctx, q.Body) })
+		func(s SectorOrders, ctx context.Context, q Sent[Placing]) (Sector, error) {
+			return s.PlacePiece(ctx, q.Body)
+		})
 	sectorOrders = orders(map[Verb]string{
 		VerbAddPiece: "Add a piece to a sector", VerbDropPiece: "Take a piece out of a sector",
 		VerbPack: "Seal a sector as it is", VerbRetry: "Try again what failed",

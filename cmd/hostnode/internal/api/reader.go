@@ -90,6 +90,9 @@ func (r *reader) asOf() AsOf {
 	return AsOf{Position: r.views.AsOf(), Time: r.now().UTC(), Running: r.running, Recorded: r.recorded}
 }
 
+// tag is what an answer is known by that follows from the record alone.
+func (r *reader) tag() string { return fmt.Sprintf(`W/"%d"`, r.views.AsOf()) }
+
 // machines implements here.
 func (r *reader) machines() []Machine { return r.Machines }
 

@@ -274,3 +274,32 @@ func TestEachMachineIsShownAndItsEvents(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
+	direct := offline(t, me)
+	if _, err := direct.AddAvailability(t.Context(), offer()); err != nil {
+		t.Fatal(err)
+	}
+	h := api.Handler(direct, silent())
+	get := func(path, have string) *httptest.ResponseRecorder {
+		t.Helper()
+		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+		r.Header.Set("If-None-Match", have)
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for _, path := range []string{"/api/v1/machines/capacity", "/api/v1/machines", "/openapi.json"} {
+		first := get(path, "")
+		tag := first.Header().Get("ETag")
+		if again := get(path, tag); first.Code != 200 || tag == "" || again.Code != 304 || again.Body.Len() > 0 {
+			t.Errorf("%s: %d with tag %q, then %d with %d bytes", path, first.Code, tag, again.Code, again.Body.Len())
+		}
+	}
+	tag := get("/api/v1/machines", "").Header().Get("ETag")
+	if _, err := direct.AddAvailability(t.Context(), offer()); err != nil {
+		t.Fatal(err)
+	}
+	if changed := get("/api/v1/machines", tag); changed.Code != 200 {
+		t.Errorf("after a change: %d", changed.Code)
+	}
+}
