@@ -75,6 +75,14 @@ type PeriodsOf struct {
 	Earlier Proofs         `json:"earlier"`
 }
 
+// PeriodLength is how long the contract's periods are; 0: no proof was ever due, so it is not in the record.
+func (v *Views) PeriodLength(of events.Address) time.Duration {
+	if h := v.hosts[of.String()]; h != nil {
+		return time.Duration(h.periods.Length) * time.Second //nolint:gosec // It is a year at most.
+	}
+	return 0
+}
+
 // PeriodProofs counts the proofs that one period demanded.
 type PeriodProofs struct {
 	Period uint64 `json:"period"`
@@ -176,8 +184,8 @@ func (v *Views) ProofsOf(of events.Address) iter.Seq[Proof] {
 		}
 		for _, s := range h.sales.sorted() {
 			p := Proof{Slot: s.State.Slot, Attempt: s.State.Attempt}
-			for _, list := range [][]owed{s.Owing.Closed, s.Owing.Open} {
-				for n := range list {
+			for _, list := range [][]owed{s.Owing.Open, s.Owing.Closed} {
+				for n := range slices.Backward(list) { // Readers want the newest.
 					one := &list[n]
 					p.Period, p.Outcome, p.DueAt, p.open = one.Period, one.Outcome, one.DueAt, one
 					if !yield(p) {
@@ -200,11 +208,22 @@ func (p *Projector) Read(with func(*Views)) {
 // Read is Projector.Read of views that nobody changes.
 func (v *Views) Read(with func(*Views)) { with(v) }
 
-// TransactionsOf is TransactionsView of one account.
-func (v *Views) TransactionsOf(of events.Address) []Transaction {
-	h := v.hosts[of.String()]
-	if h == nil {
-		return nil
+// TransactionsOf are the transactions of one account, in no order. They are valid while the views do not change.
+func (v *Views) TransactionsOf(of events.Address) iter.Seq[*Transaction] {
+	return func(yield func(*Transaction) bool) {
+		h := v.hosts[of.String()]
+		if h == nil {
+			return
+		}
+		for i := range h.txs.Closed {
+			if !yield(&h.txs.Closed[i]) {
+				return
+			}
+		}
+		for _, t := range h.txs.Open {
+			if !yield(t) {
+				return
+			}
+		}
 	}
-	return h.sent(nil)
 }

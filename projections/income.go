@@ -218,7 +218,7 @@ func (v *Views) SalesOf(of events.Address) iter.Seq2[*Sale, events.Amount] {
 			}
 		}
 		for _, s := range h.sales.sorted() {
-			if !yield(s.shownAs(h.address), expected(s.State)) {
+			if row := s.shownAs(h.address); !yield(&row.Sale, row.expected) {
 				return
 			}
 		}
@@ -252,11 +252,17 @@ func (all *sales) sorted() []*openSale {
 }
 
 // shownAs is the row of a sale, which is kept until the next event of the sale.
-func (s *openSale) shownAs(address string) *Sale {
+func (s *openSale) shownAs(address string) *shownSale {
 	if known := s.shown.Load(); known != nil {
 		return known
 	}
-	row := s.row(address)
-	s.shown.Store(&row)
-	return &row
+	row := &shownSale{s.row(address), expected(s.State)}
+	s.shown.Store(row)
+	return row
+}
+
+// shownSale is the row of a sale with what it is still paid at most.
+type shownSale struct {
+	Sale
+	expected events.Amount
 }

@@ -135,7 +135,7 @@ type openSale struct {
 	RepairedAt     time.Time // of the fill with that reward
 	Last           Place
 	// shown is the row of the sale; nil: it is not made yet. It is not saved.
-	shown atomic.Pointer[Sale]
+	shown atomic.Pointer[shownSale]
 }
 
 func (h *host) foldSale(r events.Recorded, e sale.Event) {
@@ -322,7 +322,7 @@ func (v *Views) Sales() SalesView { return SalesView{v.asOf, rows(v, (*host).sol
 func (h *host) sold(out []Sale) []Sale {
 	out = append(out, h.sales.Closed...)
 	for _, s := range h.sales.sorted() {
-		out = append(out, *s.shownAs(h.address))
+		out = append(out, s.shownAs(h.address).Sale)
 	}
 	return out
 }

@@ -1,10 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"iter"
+	"slices"
 	"sort"
-	"unicode/utf8"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
@@ -32,19 +35,20 @@ type Paged struct {
 }
 
 // page returns the rows after a cursor, at most limit of them, and the cursor of what follows; empty: nothing does.
-// The rows must be in ascending order of their keys, and no two may have the same key; a list with the newest row
-// first has keys of newestFirst. The cursor is the key of the last row that was shown, so rows that come or go between
-// two questions make no other row appear twice or not at all. It is opaque to callers. The result shares the rows.
+// The rows must be in ascending order of their keys, none of which is empty, and no two may have the same key; a list
+// with the newest row first has keys of newestFirst. The cursor is the key of the last row that was shown, so rows that
+// come or go between two questions make no other row appear twice or not at all. It is opaque to callers. The result
+// shares the rows.
 func page[T any](rows []T, key func(T) string, p Paging) (out []T, next string, err error) {
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, "", fmt.Errorf("%w: limit = %d, allowed: 1 to %d", problem.ErrBadRequest, p.Limit, MaxPage)
 	}
+	last, err := keyOf(p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
 	from := 0
 	if p.Cursor != "" {
-		last, err := keyOf(p.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
 		from = sort.Search(len(rows), func(i int) bool { return key(rows[i]) > last })
 	}
 	out = rows[from:min(len(rows), from+p.Limit)]
@@ -55,15 +59,56 @@ func page[T any](rows []T, key func(T) string, p Paging) (out []T, next string, 
 }
 
 // newestFirst is a key for lists in descending order of a number.
-func newestFirst(n uint64) string { return fmt.Sprintf("%016x", ^n) }
+func newestFirst(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, ^n)) }
+
+// pick is page for rows that come in any order and are too many to be sorted for each question. The key appends to what
+// it is given. Two rows with the same key are one place in the list, at which one of them may be left out.
+func pick[T any](rows iter.Seq[T], key func([]byte, T) []byte, p Paging) (out []T, next string, err error) {
+	if _, _, err := page([]T{}, nil, p); err != nil {
+		return nil, "", err
+	}
+	last, err := keyOf(p.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	type candidate struct {
+		key string
+		row T
+	}
+	var best []candidate
+	var worst string // of those that may be on the page, if there are enough
+	order := func() {
+		slices.SortFunc(best, func(a, b candidate) int { return cmp.Compare(a.key, b.key) })
+		best = best[:min(len(best), p.Limit+1)]
+	}
+	var k []byte
+	for row := range rows {
+		if k = key(k[:0], row); string(k) <= last && p.Cursor != "" || worst != "" && string(k) >= worst {
+			continue
+		}
+		best = append(best, candidate{string(k), row})
+		if len(best) > 2*p.Limit {
+			order()
+			worst = best[len(best)-1].key
+		}
+	}
+	order()
+	for _, c := range best[:min(len(best), p.Limit)] {
+		out = append(out, c.row)
+	}
+	if len(best) > p.Limit {
+		next = cursorOf(best[p.Limit-1].key)
+	}
+	return out, next, nil
+}
 
 func cursorOf(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
 
-// keyOf reads a cursor, which may come from anywhere.
+// keyOf reads a cursor, which may come from anywhere; the empty one has an empty key.
 func keyOf(cursor string) (string, error) {
 	if len(cursor) <= maxCursor {
 		key, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-		if err == nil && len(key) > 0 && utf8.Valid(key) && cursorOf(string(key)) == cursor { // Line ends are skipped.
+		if err == nil && cursorOf(string(key)) == cursor { // The decoder skips line ends.
 			return string(key), nil
 		}
 	}
