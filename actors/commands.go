@@ -255,6 +255,19 @@ func (h *Host) SectorOnChain(ctx context.Context, number uint64) (events.SectorO
 	return on, rules, err
 }
 
+// SectorsOnChain is what the contract has of sectors at the newest block, each of them. ErrNoSectors.
+func (h *Host) SectorsOnChain(ctx context.Context, numbers []uint64) (
+	all []events.SectorOnChain, rules events.SectorConfig, err error,
+) {
+	if rules, err = h.SectorRules(ctx); err == nil {
+		all, err = h.sectorPorts.Chain.Sectors(ctx, numbers)
+	}
+	if err == nil && len(all) != len(numbers) {
+		err = fmt.Errorf("the chain was asked for %d sectors and answered %d", len(numbers), len(all))
+	}
+	return all, rules, err
+}
+
 // Sectors are all sectors that are not over, by number, and how much of their step is done.
 func (h *Host) Sectors(ctx context.Context) ([]sectors.Standing, error) {
 	if h.sectorPorts == nil {

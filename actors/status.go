@@ -25,6 +25,8 @@ type Status struct {
 	// Live: the host has seen the newest block. Stalled: no block came for longer than
 	// expected.
 	Live, Stalled bool
+	// Proofs is when the contract demands proofs of slots; zero: it was not read yet.
+	Proofs events.ProofConfig
 	// LastNews is when the chain last said something, by the machine's clock.
 	LastNews time.Time
 	// BlockTime is the time between blocks. NoRoom says why that leaves no time for a proof in
@@ -87,7 +89,7 @@ func (h *Host) Room() health.DiskStatus { return h.disk.room.Now() }
 
 func (s *supervisor) status() Status {
 	st := Status{
-		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live,
+		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live, Proofs: s.Terms.Proofs,
 		Stalled: s.stalled(), Record: s.recordStatus(),
 		Validator: s.validating.status.Load(), Quota: s.Quota, LastNews: s.lastNews, MaxAtRisk: s.MaxCollateralAtRisk,
 		Overhead: s.Overhead(events.BlockSize),

@@ -14,6 +14,9 @@ import (
 
 // fill sets everything in a value to something that is not zero.
 func fill(v reflect.Value) {
+	if remade(v.Type()) {
+		return
+	}
 	switch v.Type() {
 	case reflect.TypeFor[sector.Policy](): // Not part of the record: Evolve does not need it.
 		return

@@ -55,34 +55,21 @@ type Counts struct {
 
 // earnings is the fold behind the view.
 type earnings struct {
-	Rewards, Lost, Returned, Slashed events.Amount
-	Elsewhere, Repairs               events.Amount
-	Fees, SaleFees                   events.Amount
-	Mined                            uint64
-	Proofs                           Proofs
-	Counts                           Counts
+	Income Income // in all
+	Proofs Proofs
+	Counts Counts
 }
 
-func (t *earnings) foldSale(after sale.State, e sale.Event, fee events.Amount, c dutyCounts) {
-	t.SaleFees = t.SaleFees.AddSaturating(fee)
+func (t *earnings) foldSale(after sale.State, e sale.Event, c dutyCounts) {
 	t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed = c.to(t.Proofs.Due, t.Proofs.Excused, t.Proofs.Lapsed)
-	switch e := e.(type) {
+	switch e.(type) {
 	case *messages.SaleStarted:
 		t.Counts.Started++
 	case *messages.ProofSubmitted:
 		t.Proofs.Submitted++
 	case *messages.ProofMissed:
 		t.Proofs.Missed++
-	case *messages.PayoutReceived:
-		t.Rewards = t.Rewards.AddSaturating(amount(e.GetReward()))
-		if e.RewardRecipient != nil {
-			t.Elsewhere = t.Elsewhere.AddSaturating(amount(e.GetReward()))
-		}
-	case sale.Reading: // Also CollateralChecked, from before there was CollateralSlashed.
-		t.Slashed = t.Slashed.AddSaturating(amount(e.GetSlashed()))
 	case *messages.SaleSettled:
-		t.Returned = t.Returned.AddSaturating(amount(e.GetCollateralReturned()))
-		t.Lost = t.Lost.AddSaturating(amount(e.GetCollateralLost()))
 		t.settled(after.Phase)
 	}
 }
@@ -104,27 +91,17 @@ func (t *earnings) settled(as sale.Phase) {
 	}
 }
 
-// foldTx counts a mined transaction. If a reorganisation moves it to another
-// block, its cost there counts.
-func (t *earnings) foldTx(before events.Amount, now Transaction) {
-	if before.IsZero() {
-		t.Mined++
-	}
-	t.Fees = t.Fees.SubFloor(before).AddSaturating(now.FeeWei)
-}
-
 // Earnings is the view of what was earned.
 func (v *Views) Earnings() EarningsView { return EarningsView{v.asOf, rows(v, (*host).earned)} }
 
 func (h *host) earned(out []Earnings) []Earnings {
-	t := h.earnings
+	t, i := h.earnings, h.earnings.Income
 	row := Earnings{
-		Host: h.address, Rewards: t.Rewards.String(), RewardsElsewhere: t.Elsewhere.String(),
-		CollateralLost:     t.Lost.String(),
-		CollateralReturned: t.Returned.String(), CollateralSlashed: t.Slashed.String(),
-		RepairRewards: t.Repairs.String(), ValidatorRewards: h.validator.Rewards.String(),
-		Net:     netOf(t.Lost, t.Rewards, t.Repairs, h.validator.Rewards),
-		FeesWei: t.Fees.String(), SaleFeesWei: t.SaleFees.String(), Transactions: t.Mined,
+		Host: h.address, Rewards: i.Rewards.String(), RewardsElsewhere: i.RewardsElsewhere.String(),
+		RepairRewards: i.RepairRewards.String(), ValidatorRewards: i.ValidatorRewards.String(),
+		CollateralLost: i.CollateralLost.String(), CollateralReturned: i.CollateralReturned.String(),
+		CollateralSlashed: i.CollateralSlashed.String(), Net: i.Net(),
+		FeesWei: i.FeesWei.String(), SaleFeesWei: i.SaleFeesWei.String(), Transactions: i.Transactions,
 		Proofs: t.Proofs, Sales: t.Counts,
 	}
 	row.Sales.Open = uint64(len(h.sales.Open))

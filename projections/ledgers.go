@@ -3,6 +3,7 @@ package projections
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -247,6 +248,6 @@ func (v *Views) Reservations() ReservationsView {
 }
 
 // sortedSlots are in order of the bytes of their ids.
-func sortedSlots(open map[events.SlotID]*openSale) []events.SlotID {
-	return slices.SortedFunc(maps.Keys(open), func(a, b events.SlotID) int { return bytes.Compare(a[:], b[:]) })
+func sortedSlots(all iter.Seq[events.SlotID]) []events.SlotID {
+	return slices.SortedFunc(all, func(a, b events.SlotID) int { return bytes.Compare(a[:], b[:]) })
 }

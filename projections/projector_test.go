@@ -158,7 +158,7 @@ func TestAFollowingProjectorSeesWhatIsAppended(t *testing.T) {
 	for range 2 {
 		readers.Go(func() {
 			for {
-				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 10+len(views.Machines()) {
+				if s, err := p.Snapshot(); err != nil || len(s.Tables) != 12+len(views.Machines()) {
 					t.Errorf("%d views, error %v", len(s.Tables), err)
 				}
 				select {

@@ -200,8 +200,8 @@ func (v *Views) Proofs() ProofsView { return ProofsView{v.asOf, rows(v, (*host).
 
 func (h *host) proven(out []ProofLedger) []ProofLedger {
 	out = append(out, h.sales.Ledgers...)
-	for _, slot := range sortedSlots(h.sales.Open) {
-		if row, owes := h.sales.Open[slot].proofs(h.address); owes {
+	for _, s := range h.sales.sorted() {
+		if row, owes := s.proofs(h.address); owes {
 			out = append(out, row)
 		}
 	}

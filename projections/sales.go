@@ -3,6 +3,7 @@ package projections
 import (
 	"math/big"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -104,8 +105,10 @@ type Place struct {
 
 type sales struct {
 	Open    map[events.SlotID]*openSale
-	Closed  []Sale
+	Closed  []Sale        // rows are added and dropped, and never changed
 	Ledgers []ProofLedger // of closed sales
+	// inOrder are the open ones in the order in which they are shown; nil: not known. It is not saved.
+	inOrder atomic.Pointer[[]*openSale]
 }
 
 // openSale is the core's fold of an attempt, with what the core does not keep.
@@ -129,7 +132,10 @@ type openSale struct {
 	Returned, Lost events.Amount
 	RewardTo       string
 	RepairReward   events.Amount
+	RepairedAt     time.Time // of the fill with that reward
 	Last           Place
+	// shown is the row of the sale; nil: it is not made yet. It is not saved.
+	shown atomic.Pointer[shownSale]
 }
 
 func (h *host) foldSale(r events.Recorded, e sale.Event) {
@@ -140,12 +146,13 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 			h.closeSale(slot, s)
 		}
 		s = &openSale{StartedAt: at(start), Member: events.Member(start.GetMember())}
-		h.sales.Open[slot] = s
+		h.sales.open(slot, s)
 	}
 	if s == nil {
 		s = &openSale{State: sale.State{Slot: slot}}
-		h.sales.Open[slot] = s
+		h.sales.open(slot, s)
 	}
+	s.shown.Store(nil)
 	before, repaired := s.State, s.RepairReward
 	s.State = sale.Evolve(s.State, e)
 	fee, c := s.count(before, e)
@@ -154,11 +161,17 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 	if s.State.Phase != before.Phase {
 		s.Since = s.Last.At
 	}
-	h.earnings.foldSale(s.State, e, fee, c)
-	h.earnings.Repairs = h.earnings.Repairs.AddSaturating(s.RepairReward).SubFloor(repaired)
+	h.earnings.foldSale(s.State, e, c)
+	h.bookEvent(s, e, fee, repaired)
+	h.foldPeriods(before, s.State, e)
 	if s.State.Settled {
 		h.closeSale(slot, s)
 	}
+}
+
+func (all *sales) open(slot events.SlotID, s *openSale) {
+	all.Open[slot] = s
+	all.inOrder.Store(nil)
 }
 
 func (h *host) closeSale(slot events.SlotID, s *openSale) {
@@ -167,6 +180,7 @@ func (h *host) closeSale(slot events.SlotID, s *openSale) {
 		h.sales.Ledgers, _ = recent(h.sales.Ledgers, row, h.limits.ClosedProofs)
 	}
 	delete(h.sales.Open, slot)
+	h.sales.inOrder.Store(nil)
 }
 
 // count updates what the core does not keep, and returns the cost of the
@@ -307,8 +321,8 @@ func (v *Views) Sales() SalesView { return SalesView{v.asOf, rows(v, (*host).sol
 
 func (h *host) sold(out []Sale) []Sale {
 	out = append(out, h.sales.Closed...)
-	for _, slot := range sortedSlots(h.sales.Open) {
-		out = append(out, h.sales.Open[slot].row(h.address))
+	for _, s := range h.sales.sorted() {
+		out = append(out, s.shownAs(h.address).Sale)
 	}
 	return out
 }

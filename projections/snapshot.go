@@ -8,6 +8,15 @@ import (
 	views "github.com/hostnode/hostnode/projections/catalog"
 )
 
+// eachHost is a view that is made for one host, of all.
+func eachHost[T any](v *Views, view func(events.Address) T) map[string]T {
+	all := map[string]T{}
+	for address := range v.hosts {
+		all[address] = view(events.Must(events.ParseAddress(address)))
+	}
+	return all
+}
+
 // Snapshot is all views at one position, printed, for comparison.
 type Snapshot struct {
 	AsOf   events.Position
@@ -36,6 +45,8 @@ func (v *Views) Snapshot() (Snapshot, error) {
 		{"queues", v.Queues()},
 		{"transactions", v.Transactions()},
 		{"earnings", v.Earnings()},
+		{"income", eachHost(v, v.Income)},
+		{"periods", eachHost(v, v.Periods)},
 		{"hosts", v.Hosts()},
 		{"validators", v.Validators()},
 		{"sectors", v.Sectors()},

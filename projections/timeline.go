@@ -77,10 +77,15 @@ func paysAtMost(s sale.State) string {
 	if !s.BeforeFill() && !s.Hosting() && s.Phase != sale.Payout {
 		return ""
 	}
+	return priceOf(s, s.EndsAt).String()
+}
+
+// priceOf is what a slot is paid from its fill until a point in time, at most.
+func priceOf(s sale.State, until time.Time) events.Amount {
 	paid := s.Request.Ask.Duration
-	if !s.FilledAt.IsZero() && !s.EndsAt.IsZero() {
-		paid = min(paid, max(0, s.EndsAt.Sub(s.FilledAt)))
+	if !s.FilledAt.IsZero() && !until.IsZero() {
+		paid = min(paid, max(0, until.Sub(s.FilledAt)))
 	}
 	price, _ := s.Request.Ask.PricePerSecond()
-	return price.MulSaturating(uint64(paid / time.Second)).String()
+	return price.MulSaturating(uint64(paid / time.Second))
 }

@@ -41,6 +41,7 @@ type Transaction struct {
 	IntendedAt time.Time     `json:"intendedAt"`        // by the machine's clock
 	DoneAt     time.Time     `json:"doneAt,omitzero"`   // by the machine's clock
 	Deadline   time.Time     `json:"deadline,omitzero"` // of the chain
+	MinedAt    time.Time     `json:"minedAt,omitzero"`  // of the chain
 	To         string        `json:"to,omitempty"`
 	Nonce      uint64        `json:"nonce"`
 	TxHash     string        `json:"txHash,omitempty"` // of the newest attempt, or the mined one
@@ -68,7 +69,7 @@ func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 		row.Nonce, row.TxHash = e.GetNonce(), e.GetTxHash()
 	case *messages.TxMined:
 		row := h.tx(e.GetKey())
-		before := row.FeeWei
+		before := *row
 		row.Outcome, row.Reason, row.DoneAt = OutcomeFailed, e.GetError(), at(e)
 		if e.GetSucceeded() {
 			row.Outcome = OutcomeSucceeded
@@ -76,12 +77,16 @@ func (h *host) foldTx(_ events.Recorded, e messages.TxEvent) {
 		if r := e.GetReceipt(); r != nil {
 			row.TxHash, row.Block = r.GetTxHash(), r.GetBlock()
 			row.GasUsed, row.FeeWei = r.GetGasUsed(), amount(r.GetFeeWei())
+			row.MinedAt = events.TimeFromMessage(r.GetTime())
+		}
+		if row.MinedAt.IsZero() {
+			row.MinedAt = row.DoneAt
 		}
 		if e.GetSucceeded() {
 			h.sectors.mined(e.GetKey(), row.TxHash)
 		}
-		h.earnings.foldTx(before, *row)
-		h.validator.foldTx(before, *row)
+		h.bookTx(before, *row)
+		h.validator.foldTx(before.FeeWei, *row)
 		h.closeTx(e.GetKey())
 	case *messages.TxAbandoned:
 		row := h.tx(e.GetKey())

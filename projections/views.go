@@ -31,6 +31,11 @@ type Limits struct {
 	// open or settled, default 20: with 100,000 hosted slots some 400 MB.
 	ClosedProofs  int `json:"closedProofs"`
 	ClosedPeriods int `json:"closedPeriods"`
+	// Days is the most days whose income is kept apart, default 1,096, which is three years; Periods the most periods
+	// whose duties are, default 10,000: some 600 kB. Availabilities is the same of availabilities, default 1,000.
+	Days           int `json:"days"`
+	Periods        int `json:"periods"`
+	Availabilities int `json:"availabilities"`
 	// ClosedSectors is the most sectors that are over, default 10,000: about 20 MB.
 	ClosedSectors int `json:"closedSectors"`
 	// ClosedTransactions is the most mined or abandoned intents, default 1,000.
@@ -47,6 +52,9 @@ func (l Limits) withDefaults() Limits {
 	l.ClosedSales = cmp.Or(l.ClosedSales, 10_000)
 	l.ClosedProofs = cmp.Or(l.ClosedProofs, 1_000)
 	l.ClosedPeriods = cmp.Or(l.ClosedPeriods, 20)
+	l.Days = cmp.Or(l.Days, 1_096)
+	l.Periods = cmp.Or(l.Periods, 10_000)
+	l.Availabilities = cmp.Or(l.Availabilities, 1_000)
 	l.ClosedSectors = cmp.Or(l.ClosedSectors, 10_000)
 	l.ClosedTransactions = cmp.Or(l.ClosedTransactions, 1_000)
 	l.Starts = cmp.Or(l.Starts, 100)
@@ -82,10 +90,10 @@ func (s Scope) Prefixes() []string { return catalog.Streams().Prefixes(s.Host) }
 //
 //	capacity-<host>, and capacity-<host>-<member> of each further member of the host
 //	                     Ledgers, Reservations
-//	sale-<host>-<slot>   Sales, Proofs, the outcome of reservations, Earnings
+//	sale-<host>-<slot>   Sales, Proofs, the outcome of reservations, Earnings, Income, Duties
 //	sector-<host>-<n>    Sectors; the space and the deposit are those of the ledger
 //	slotqueue-<host>     Queues
-//	tx-<account>         Transactions, Earnings
+//	tx-<account>         Transactions, Earnings, Income
 //	host-<host>          Hosts
 //	validator-<account>  Validators; what its transactions cost is in tx-<account>
 //
@@ -118,6 +126,8 @@ type host struct {
 	txs      transactions
 	starts   starts
 	earnings earnings
+	incomes  incomes
+	periods  periods
 	// validator is what the account marked.
 	validator validating
 	// own are the views of the machines that have their own, by category.
@@ -223,6 +233,11 @@ var folds = map[string]func(*host, events.Recorded, proto.Message) bool{
 	events.CategoryTx: folding((*host).foldTx),
 	events.CategoryValidator: folding(func(h *host, _ events.Recorded, e messages.ValidatorEvent) {
 		h.validator.fold(e)
+		if marked, ok := e.(*messages.ProofMarked); ok {
+			h.book(at(e), func(i *Income) {
+				i.ValidatorRewards = i.ValidatorRewards.AddSaturating(amount(marked.GetReward()))
+			})
+		}
 	}),
 	events.CategoryHost: folding(func(h *host, _ events.Recorded, e messages.HostEvent) { h.starts.fold(e, h.limits) }),
 }
@@ -283,6 +298,7 @@ func newHost(address string, l Limits) *host {
 		sectors: sectors{All: map[uint64]*openSector{}},
 		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
 		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
+		incomes: incomes{Of: map[events.AvailabilityID]Income{}},
 		own:     map[string]machine.View{},
 	}
 	for _, m := range views.Machines() {

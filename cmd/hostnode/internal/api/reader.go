@@ -22,7 +22,8 @@ type viewer interface {
 	AsOf() events.Position
 	Ledgers() projections.LedgersView
 	Queues() projections.QueuesView
-	Sales() projections.SalesView
+	// Read shows all of them as of one position.
+	Read(with func(*projections.Views))
 	Earnings() projections.EarningsView
 	Hosts() projections.HostsView
 	Validators() projections.ValidatorsView
@@ -198,14 +199,23 @@ func (r *reader) shown(ctx context.Context, id events.AvailabilityID) (projectio
 	return projections.Availability{}, fmt.Errorf("%w: %s was removed meanwhile", capacity.ErrUnknownAvailability, id)
 }
 
-func (r *reader) own() []projections.Sale {
-	all := slices.Clone(r.views.Sales().Sales)
-	for i := range all {
-		if all[i].Over { // The view has what was stored; its data is deleted.
-			all[i].Stored = 0
+// own are the sales of this host. The rows are shared: they are read, or copied by shownSale.
+func (r *reader) own() (all []*projections.Sale) {
+	r.views.Read(func(v *projections.Views) {
+		for s := range v.SalesOf(r.Account) {
+			all = append(all, s)
 		}
+	})
+	return all
+}
+
+// shownSale is a row as it is shown.
+func shownSale(s *projections.Sale) projections.Sale {
+	row := *s
+	if row.Over { // The view has what was stored; its data is deleted.
+		row.Stored = 0
 	}
-	return slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Host != r.Account.String() })
+	return row
 }
 
 // Sales implements Past.
@@ -220,13 +230,13 @@ func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
 		}
 	}
 	hide := max(0, over-settled)
-	answer := Sales{AsOf: r.asOf(), Sales: []projections.Sale{}, Hidden: hide}
+	answer := Sales{AsOf: r.asOf(), Sales: make([]projections.Sale, 0, len(all)-hide), Hidden: hide}
 	for _, s := range all { // Settled ones come first, the oldest first.
 		if s.Over && hide > 0 {
 			hide--
 			continue
 		}
-		answer.Sales = append(answer.Sales, s)
+		answer.Sales = append(answer.Sales, shownSale(s))
 	}
 	return answer, nil
 }
@@ -253,7 +263,12 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}
-	attempts := slices.DeleteFunc(all, func(s projections.Sale) bool { return s.Slot != whole })
+	var attempts []projections.Sale
+	for _, s := range all {
+		if s.Slot == whole {
+			attempts = append(attempts, shownSale(s))
+		}
+	}
 	slices.SortStableFunc(attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
 	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments, PaysAtMost: line.PaysAtMost}, nil
 }
