@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/slotqueue"
+	"github.com/hostnode/hostnode/events/snapshot"
 )
 
 // Offered is what a host's queue did with a slot.
@@ -23,7 +24,7 @@ type Offered struct {
 
 // ReadOffered reads in the stream of a host's queue what became of the slots whose id begins with a prefix, in the
 // order in which they were first mentioned. The judge of a slot wrote there why. It is as of until; nil: as it is
-// now. Of the past the stream has what came after the snapshot before the last one.
+// now. What the queue did before its snapshots is read from the log, as far as the store still has it.
 func ReadOffered(
 	ctx context.Context, store events.Store, host events.Address, prefix string, until Until,
 ) ([]Offered, error) {
@@ -31,7 +32,7 @@ func ReadOffered(
 	position := map[string]int{} // in found
 	first := true
 	var forgotten bool
-	for r, err := range store.ReadStream(ctx, events.SlotQueueStream(host), events.ReadStream{}) {
+	for r, err := range snapshot.Kept(ctx, store, events.SlotQueueStream(host)) {
 		switch {
 		case errors.Is(err, events.ErrStreamNotFound):
 			return found, nil

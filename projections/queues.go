@@ -83,6 +83,59 @@ type TakenSlot struct {
 	Member events.Member `json:"member,omitempty"`
 }
 
+// QueuedSlot is one that waits.
+type QueuedSlot struct {
+	Position  int       `json:"position"` // in the queue, from 1
+	Slot      string    `json:"slotId"`
+	Request   string    `json:"requestId"`
+	SlotIndex uint64    `json:"slotIndex"`
+	QueuedAt  time.Time `json:"queuedAt"` // chain time
+	Repair    bool      `json:"repair,omitempty"`
+	// By these it is placed: slots that were not looked at first, then by what they pay, by their collateral, and by
+	// when they expire. Amounts are token base units.
+	Seen          bool         `json:"seen"`
+	Profitability string       `json:"profitability"`
+	Collateral    string       `json:"collateral"`
+	ExpiresAt     time.Time    `json:"expiresAt,omitzero"`
+	DatasetSize   events.Bytes `json:"datasetSize"`
+	// Criterion is what it failed when it was looked at, and WaitsFor says that; RetryAt is when it is looked at again
+	// in any case, in chain time.
+	Criterion string    `json:"criterion,omitempty"`
+	WaitsFor  string    `json:"waitsFor"`
+	RetryAt   time.Time `json:"retryAt,omitzero"`
+}
+
+// QueueLength is how many slots wait in the queue of one host.
+func (v *Views) QueueLength(of events.Address) int {
+	if h := v.hosts[of.String()]; h != nil && h.queue.Known {
+		return h.queue.State.Len()
+	}
+	return 0
+}
+
+// QueuedOf are the slots that wait in the queue of one host, from a position on, at most so many.
+func (v *Views) QueuedOf(of events.Address, from, most int) []QueuedSlot {
+	out := []QueuedSlot{}
+	h := v.hosts[of.String()]
+	if h == nil || !h.queue.Known {
+		return out
+	}
+	best := h.queue.State.Best(from - 1 + most)
+	for i, it := range best[min(from-1, len(best)):] {
+		row := QueuedSlot{
+			Position: from + i, Slot: events.SlotIDOf(it.RequestID, it.SlotIndex).String(), Request: it.RequestID.String(),
+			SlotIndex: it.SlotIndex, QueuedAt: it.QueuedAt, Repair: it.Repair, Seen: it.Seen,
+			Profitability: it.Profitability.String(), Collateral: it.Collateral.String(), ExpiresAt: it.Expiry,
+			DatasetSize: it.DatasetSize, Criterion: it.Criterion, RetryAt: it.RetryAt, WaitsFor: "a worker",
+		}
+		if it.Seen {
+			row.WaitsFor = slotqueue.Why(it.Criterion)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
 // Refusals counts what failed one criterion: requests that were refused with their slots, or slots after they had
 // been queued.
 type Refusals struct {

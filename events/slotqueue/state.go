@@ -342,6 +342,15 @@ func (s State) Items() iter.Seq[Item] {
 	}
 }
 
+// Best returns the first n queued slots, the best first: O(n log n), however many there are.
+func (s State) Best(n int) []Item {
+	out := make([]Item, 0, min(n, s.Len()))
+	for _, it := range s.best.top(n) {
+		out = append(out, it.view())
+	}
+	return out
+}
+
 // Taken returns the slots that workers have, in the order of taking.
 func (s State) Taken() []Item {
 	out := make([]Item, 0, len(s.taken))

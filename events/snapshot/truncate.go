@@ -70,6 +70,21 @@ func Tail(ctx context.Context, store events.Store, stream string, from uint64) i
 	}
 }
 
+// Kept yields all events of a stream that the store still has: truncated ones are read from the log, as by Tail.
+func Kept(ctx context.Context, store events.Store, stream string) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range Tail(ctx, store, stream, 0) {
+			if errors.Is(err, ErrTruncated) {
+				store.ReadStream(ctx, stream, events.ReadStream{})(yield)
+				return
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // fromLog finds the revisions of a stream from one up to, but not including, another in the log.
 func fromLog(
 	ctx context.Context, store events.Store, stream string, from, to uint64,

@@ -245,23 +245,23 @@ func TestListsAreFiltered(t *testing.T) {
 		told = append(told, fmt.Sprintf("%s: %d, %v", what, n, errors.Is(err, problem.ErrBadRequest)))
 	}
 	for _, outcome := range []projections.Outcome{"open", "succeeded", "failed", "abandoned", "lost"} {
-		all, err := a.Transactions(ctx, TransactionsQuestion{first, outcome})
+		all, err := a.Transactions(ctx, TransactionsQuestion{Paging: first, Outcome: outcome})
 		tell("transactions "+string(outcome), len(all.Transactions), err)
 	}
 	for _, outcome := range []projections.ProofOutcome{"open", "submitted", "missed", "excused", "lost"} {
-		all, err := a.Proofs(ctx, ProofsQuestion{first, "", outcome})
+		all, err := a.Proofs(ctx, ProofsQuestion{Paging: first, Outcome: outcome})
 		tell("proofs "+string(outcome), len(all.Proofs), err)
 	}
 	for _, slot := range []string{"0x00000001", "00000001", "0x0000000f"} {
-		all, err := a.Proofs(ctx, ProofsQuestion{first, slot, ""})
+		all, err := a.Proofs(ctx, ProofsQuestion{Paging: first, Slot: slot, Outcome: ""})
 		tell("proofs of "+slot, len(all.Proofs), err)
 	}
 	for _, of := range []string{"0xa1", "0xb1"} {
-		all, err := a.EarningsBySlot(ctx, SlotsQuestion{first, of})
+		all, err := a.EarningsBySlot(ctx, SlotsQuestion{Paging: first, Availability: of})
 		tell("slots of "+of, len(all.Slots), err)
 	}
 	for _, ahead := range []int{0, 1, -1, MaxAhead + 1} {
-		all, err := a.Duties(ctx, DutiesQuestion{first, ahead})
+		all, err := a.Duties(ctx, DutiesQuestion{Paging: first, Ahead: ahead})
 		tell(fmt.Sprintf("duties %d ahead", ahead), len(all.Duties), err)
 	}
 	want := []string{
@@ -279,7 +279,7 @@ func TestListsAreFiltered(t *testing.T) {
 
 func TestTheCalendarHasTheSoonestFirst(t *testing.T) {
 	a := answering(t, 9, 3)
-	all, err := a.Duties(t.Context(), DutiesQuestion{Paging{Limit: MaxPage}, 3})
+	all, err := a.Duties(t.Context(), DutiesQuestion{Paging: Paging{Limit: MaxPage}, Ahead: 3})
 	if err != nil || all.PeriodSeconds != 120 {
 		t.Fatalf("periods of %d seconds, %v", all.PeriodSeconds, err)
 	}

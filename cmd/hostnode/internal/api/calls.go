@@ -36,6 +36,27 @@ var (
 		})
 )
 
+// The reports: money, duties and the queue, a page at a time.
+var (
+	ShowEarnings = Question("earnings", "What the host earned, and may still earn", plain[Reports, Then](Reports.Earnings))
+	ListDays     = Question("earnings/days", "Earnings by day of chain time, the newest first",
+		func(r Reports, ctx context.Context, q PageQuestion) (EarningsByDay, error) {
+			return r.EarningsByDay(ctx, q.Paging)
+		})
+	ListSlotEarnings         = Question("earnings/slots", "Earnings by attempt at a slot", Reports.EarningsBySlot)
+	ListAvailabilityEarnings = Question("earnings/availabilities", "Earnings by availability",
+		func(r Reports, ctx context.Context, q PageQuestion) (EarningsByAvailability, error) {
+			return r.EarningsByAvailability(ctx, q.Paging)
+		})
+	ListDuties  = Question("duties", "What is owed on chain and by when, the soonest deadline first", Reports.Duties)
+	ListPeriods = Question("duties/periods", "How many proofs were due, made and missed, by period",
+		func(r Reports, ctx context.Context, q PageQuestion) (Periods, error) { return r.Periods(ctx, q.Paging) })
+	ListTransactions = Question("transactions", "The transactions of the account, the newest first", Reports.Transactions)
+	ListProofs       = Question("proofs", "The proofs that were owed for slots, the newest period first", Reports.Proofs)
+	ListQueued       = Question("queue/slots", "The slots that wait, with their places and what they wait for",
+		Reports.QueuedSlots)
+)
+
 // What is asked about each machine alike (streams.go).
 var (
 	ListMachines = Question("machines", "The machines of the host, and how many of each are in which state",
@@ -119,7 +140,8 @@ func Calls() []Route {
 		ShowStatus, ShowLedger, ListAvailabilities, AddAvailability, SetAvailability, RemoveAvailability, ListSales,
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
-		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{},
+		ReplayStream, ListMachines, ListRows, ShowEarnings, ListDays, ListSlotEarnings,
+		ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued, ListEvents, ListRecord, watching{},
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])

@@ -14,6 +14,7 @@ import (
 
 // TransactionsQuestion selects a page of the transactions with an outcome, or of all.
 type TransactionsQuestion struct {
+	Then
 	Paging
 	Outcome projections.Outcome `query:"outcome"`
 }
@@ -54,6 +55,7 @@ func (r *reader) Transactions(_ context.Context, q TransactionsQuestion) (out Tr
 
 // ProofsQuestion selects a page of the proofs of a slot, with an outcome, or of all.
 type ProofsQuestion struct {
+	Then
 	Paging
 	// Slot is the beginning of its id.
 	Slot    string                   `query:"slot"`

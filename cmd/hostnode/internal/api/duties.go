@@ -19,6 +19,7 @@ const MaxAhead = 20
 
 // DutiesQuestion is a page of the calendar.
 type DutiesQuestion struct {
+	Then
 	Paging
 	// Ahead is for how many periods after the present one the proofs are listed that may be demanded.
 	Ahead int `default:"2" query:"ahead"`

@@ -94,6 +94,7 @@ type AvailabilityEarned struct {
 
 // SlotsQuestion selects attempts at slots: a page of those of one availability, or of all.
 type SlotsQuestion struct {
+	Then
 	Paging
 	// Availability is the beginning of an id; empty: all.
 	Availability string `query:"availability"`

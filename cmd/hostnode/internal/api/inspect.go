@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
+	"github.com/hostnode/hostnode/projections"
 )
 
 // Inspector inspects the events: what is wrong with them, and how one stream was; and it copies them.
@@ -33,6 +36,56 @@ type Past interface {
 	// Members lists the processes that together are the host, and says which has the term.
 	Members(ctx context.Context) (Members, error)
 	SectorReader
+}
+
+// Reports tells of money, duties and the queue, a page at a time.
+type Reports interface {
+	Earnings(ctx context.Context) (Earnings, error)
+	EarningsByDay(ctx context.Context, q Paging) (EarningsByDay, error)
+	EarningsBySlot(ctx context.Context, q SlotsQuestion) (EarningsBySlot, error)
+	EarningsByAvailability(ctx context.Context, q Paging) (EarningsByAvailability, error)
+	// Duties are those to come, Periods how many were met in those that are over.
+	Duties(ctx context.Context, q DutiesQuestion) (Duties, error)
+	Periods(ctx context.Context, q Paging) (Periods, error)
+	Transactions(ctx context.Context, q TransactionsQuestion) (Transactions, error)
+	Proofs(ctx context.Context, q ProofsQuestion) (Proofs, error)
+	// QueuedSlots are those that wait, in the order in which they are looked at.
+	QueuedSlots(ctx context.Context, q QueueQuestion) (QueuedSlots, error)
+}
+
+// PageQuestion asks for a page of a list.
+type PageQuestion struct {
+	Then
+	Paging
+}
+
+// MaxPosition is the last place of the queue that can be asked for.
+const MaxPosition = 10_000
+
+// QueueQuestion asks for slots of the queue, from a place on.
+type QueueQuestion struct {
+	Then
+	From  int `query:"from" default:"1"`
+	Limit int `query:"limit" default:"100"`
+}
+
+// QueuedSlots are slots that wait.
+type QueuedSlots struct {
+	AsOf   AsOf                     `json:"asOf"`
+	Length int                      `json:"length"` // of the whole queue
+	Slots  []projections.QueuedSlot `json:"slots"`
+}
+
+// QueuedSlots implements Reports.
+func (r *reader) QueuedSlots(_ context.Context, q QueueQuestion) (out QueuedSlots, err error) {
+	if q.From < 1 || q.Limit < 1 || q.Limit > MaxPage || q.From > MaxPosition-q.Limit+1 {
+		return out, fmt.Errorf("%w: from = %d and limit = %d; allowed are %d slots, among the first %d",
+			problem.ErrBadRequest, q.From, q.Limit, MaxPage, MaxPosition)
+	}
+	r.views.Read(func(v *projections.Views) {
+		out = QueuedSlots{r.asOfPosition(v.AsOf()), v.QueueLength(r.Account), v.QueuedOf(r.Account, q.From, q.Limit)}
+	})
+	return out, nil
 }
 
 // ReplayQuestion names a stream and a point in it.

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -83,7 +82,7 @@ func Stream(
 		fold = m.New()
 	}
 	past, first := false, events.Recorded{}
-	for r, err := range everything(ctx, store, name) {
+	for r, err := range snapshot.Kept(ctx, store, name) {
 		if err != nil {
 			return out, fmt.Errorf("replay %s: %w", clip(name), err)
 		}
@@ -116,22 +115,6 @@ func Stream(
 		out.State = describe(fold.State())
 	}
 	return out, nil
-}
-
-// everything yields the events of a stream. Truncated ones are read from the
-// log, as far as the store still has them.
-func everything(ctx context.Context, store events.Store, name string) iter.Seq2[events.Recorded, error] {
-	return func(yield func(events.Recorded, error) bool) {
-		for r, err := range snapshot.Tail(ctx, store, name, 0) {
-			if errors.Is(err, snapshot.ErrTruncated) {
-				store.ReadStream(ctx, name, events.ReadStream{})(yield)
-				return
-			}
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // Told is an event in words.
