@@ -26,8 +26,8 @@ type Transactions struct {
 	Paged
 }
 
-// Transactions is what the host asked of the chain, and what came of it. A transaction that a reorganisation took out of
-// the chain counts as new.
+// Transactions is what the host asked of the chain, and what came of it. One that a reorganisation took out of the
+// chain counts as new.
 func (r *reader) Transactions(_ context.Context, q TransactionsQuestion) (out Transactions, err error) {
 	if err := oneOf("outcome", q.Outcome, projections.OutcomeOpen, projections.OutcomeSucceeded,
 		projections.OutcomeFailed, projections.OutcomeAbandoned); err != nil {

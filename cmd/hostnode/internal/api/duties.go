@@ -156,8 +156,8 @@ func owedBy(h projections.Hosted, terms events.ProofConfig, now time.Time, ahead
 	return true
 }
 
-// chanceOf is how probable it is that a period demands a proof: it does if the slot's pointer is not in its downtime and
-// the challenge is drawn.
+// chanceOf is how probable it is that a period demands a proof: it does if the slot's pointer is not in its downtime
+// and the challenge is drawn.
 func chanceOf(terms events.ProofConfig, asked events.Amount) float64 {
 	up, one := (256-float64(terms.Downtime))/256, duty.Probability(terms, asked)
 	if one.Sign() == 0 {

@@ -12,9 +12,9 @@ import (
 	"github.com/hostnode/hostnode/projections"
 )
 
-// What is earned: in all, by day, by slot and by availability. What is settled is in the record; what is expected is what
-// the slots that are hosted now are still paid at most, if each is hosted to its end and no proof is missed. The two are
-// never added up. Amounts are token base units; fees are wei.
+// What is earned: in all, by day, by slot and by availability. What is settled is in the record; what is expected is
+// what the slots that are hosted now are still paid at most, if each is hosted to its end and no proof is missed. The
+// two are never added up. Amounts are token base units; fees are wei.
 
 // Earnings is what the host earned, in all.
 type Earnings struct {
