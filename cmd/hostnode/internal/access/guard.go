@@ -58,6 +58,7 @@ func Guard(next http.Handler, c Config) http.Handler {
 	for _, host := range append(slices.Clone(c.API.Hosts), hostOf(c.API.Listen)) {
 		g.hosts = append(g.hosts, strings.ToLower(host))
 	}
+	g.hosts = slices.DeleteFunc(g.hosts, func(host string) bool { return host == "" }) // Of an address such as :8090.
 	return g
 }
 
@@ -68,6 +69,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Content-Security-Policy", "frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if len(r.TransferEncoding) > 0 {
+		// A length beside chunks was dropped unseen. So that a proxy that believes it cannot take what follows for another
+		// request than this server does, nothing follows (RFC 9112, 6.1).
+		h.Set("Connection", "close")
+	}
 	who, err := g.admit(h, r)
 	if err != nil {
 		refuse(w, err)
@@ -88,7 +94,7 @@ func (g *guard) admit(h http.Header, r *http.Request) (who Principal, err error)
 		return who, fmt.Errorf("%w: more than %d requests in a second", problem.ErrTooOften, g.API.RequestsPerSecond)
 	}
 	// A page of another site whose name leads to this machine for a moment (DNS rebinding) has that name here.
-	if host := strings.ToLower(hostOf(r.Host)); !config.Loopback(host) && !slices.Contains(g.hosts, host) {
+	if host := hostOf(r.Host); !config.Loopback(host) && !slices.Contains(g.hosts, host) {
 		return who, fmt.Errorf("%w: %.100q", problem.ErrHost, r.Host)
 	}
 	switch {
@@ -177,12 +183,14 @@ func below(p string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(top string) bool { return strings.HasPrefix(p, top) })
 }
 
-// hostOf is the host of host:port, either of which may be missing.
+// hostOf is the host of host:port, or of an address without a port, in lower case.
 func hostOf(address string) string {
 	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
+		address = host
+	} else if inner, ok := strings.CutPrefix(address, "["); ok {
+		address = strings.TrimSuffix(inner, "]")
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(address, "["), "]")
+	return strings.ToLower(address)
 }
 
 // refuse answers with a problem.

@@ -70,7 +70,7 @@ func Listen(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", problem.ErrAPIAddress, err)
 	}
-	s.listener = netutil.LimitListener(l, c.API.Connections)
+	s.listener = l
 	return s, nil
 }
 
@@ -95,7 +95,7 @@ func (s *Server) Serve(next http.Handler) {
 	}
 	s.config.Log.Infof("the API is at %s", s.URL())
 	go func() {
-		err := serve(s.listener)
+		err := serve(netutil.LimitListener(s.listener, s.config.API.Connections))
 		if !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- fmt.Errorf("serve the API at %s: %w", s.URL(), err)
 		}
