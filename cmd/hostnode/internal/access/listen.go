@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -23,9 +21,9 @@ import (
 )
 
 const (
-	// headerTime is how long a client may take for TLS, and for the head of a request; bodyTime for its body.
+	// headerTime is how long a client may take for TLS, and for the head of a request; readTime for all of it.
 	headerTime = 5 * time.Second
-	bodyTime   = 30 * time.Second
+	readTime   = 30 * time.Second
 	// writeTime is how long a client may take to accept a piece of an answer, writeBytes the size of such a piece.
 	writeTime  = 30 * time.Second
 	writeBytes = 64 << 10
@@ -55,10 +53,15 @@ func Listen(c Config) (*Server, error) {
 	}
 	s := &Server{config: c, served: make(chan error, 1), failed: make(chan error, 1)}
 	if c.API.CertFile != "" {
-		s.pair = &certificate{certFile: c.API.CertFile, keyFile: c.API.KeyFile, log: c.Log}
-		if err := s.pair.load(); err != nil {
+		pair, err := certs.Load(c.API.CertFile, c.API.KeyFile)
+		if err != nil {
 			return nil, fmt.Errorf("serve the API: %w", err)
 		}
+		if now := time.Now(); now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore) {
+			c.Log.Warnf("the API's certificate is not valid now, only from %s until %s: clients do not connect; replace %s",
+				pair.Leaf.NotBefore, pair.Leaf.NotAfter, c.API.CertFile)
+		}
+		s.pair = &certificate{certFile: c.API.CertFile, keyFile: c.API.KeyFile, log: c.Log, pair: pair}
 	}
 	if all, err := c.Tokens.List(); err != nil {
 		return nil, fmt.Errorf("serve the API: %w", err)
@@ -84,8 +87,8 @@ func (s *Server) Serve(next http.Handler) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	s.http = &http.Server{
-		Handler: patient(Guard(next, s.config), s.config.Log), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, Protocols: protocols, DisableGeneralOptionsHandler: true,
+		Handler: patient(Guard(next, s.config), s.config.Log), ReadHeaderTimeout: headerTime, ReadTimeout: readTime,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, Protocols: protocols, DisableGeneralOptionsHandler: true,
 		ErrorLog: log.New(debugLog{s.config.Log}, "", 0),
 	}
 	serve := s.http.Serve
@@ -132,16 +135,11 @@ func (s *Server) Close() error {
 	return err
 }
 
-// patient serves each request within limits of time, and survives a panic. The server's own limits would be those of
-// all requests: a stream of events may last for days, and the time that an answer takes to compute is not the client's.
+// patient limits how long a client may take for an answer, and survives a panic. The server's own limit would be that of
+// the whole answer: a stream of events may last for days, and an audit takes longer than any client may.
 func patient(next http.Handler, log *logrus.Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		if r.Body != http.NoBody {
-			_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // A connection that has no deadlines has no client.
-			r.Body = &body{r.Body, control}
-		}
-		answer := &writer{ResponseWriter: w, control: control}
+		answer := &writer{ResponseWriter: w, control: http.NewResponseController(w)}
 		answer.extend()
 		defer func() {
 			if bug := recover(); bug != nil {
@@ -151,22 +149,6 @@ func patient(next http.Handler, log *logrus.Entry) http.Handler {
 		}()
 		next.ServeHTTP(answer, r)
 	})
-}
-
-// body is a request's body. When all of it is read, its deadline must go: the server reads on, to see the client leave,
-// and would take the deadline for that.
-type body struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-// Read implements io.Reader.
-func (b *body) Read(into []byte) (int, error) {
-	n, err := b.ReadCloser.Read(into)
-	if errors.Is(err, io.EOF) {
-		_ = b.control.SetReadDeadline(time.Time{}) // As above.
-	}
-	return n, err
 }
 
 // writer gives the client writeTime for each piece of the answer, unless the handler sets deadlines itself, by
@@ -188,7 +170,7 @@ func (w *writer) SetWriteDeadline(t time.Time) error {
 
 func (w *writer) extend() {
 	if !w.own {
-		_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // As above.
+		_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // A connection without deadlines is no client's.
 	}
 }
 
@@ -209,14 +191,14 @@ func (w *writer) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// certificate is read again when its files change, so that a renewal needs no restart.
+// certificate is read again for each connection, so that a renewal needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	log               *logrus.Entry
 
-	mu   sync.Mutex
-	seen [2]os.FileInfo
-	pair *tls.Certificate
+	mu    sync.Mutex
+	pair  tls.Certificate // the last one that could be read
+	wrong bool            // the files cannot be used now
 }
 
 // get implements tls.Config.GetCertificate. Files that do not fit are reported once, and the former ones stay in use:
@@ -224,34 +206,15 @@ type certificate struct {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.load(); err != nil {
+	pair, err := certs.Load(c.certFile, c.keyFile)
+	if err == nil {
+		c.pair = pair
+	} else if !c.wrong {
 		c.log.WithError(err).Warn("the API's certificate was changed and cannot be used; the former one stays in use")
 	}
-	return c.pair, nil
-}
-
-// load reads the files, if they are not those that were read last.
-func (c *certificate) load() error {
-	same, was := true, c.seen
-	for i, path := range []string{c.certFile, c.keyFile} {
-		c.seen[i], _ = os.Stat(path) // nil: reading it fails, too, and says why.
-		now, before := c.seen[i], was[i]
-		same = same && (now == nil) == (before == nil) && (now == nil || os.SameFile(now, before) &&
-			now.ModTime().Equal(before.ModTime()) && now.Size() == before.Size())
-	}
-	if same && c.pair != nil {
-		return nil
-	}
-	pair, err := certs.Load(c.certFile, c.keyFile)
-	if err != nil {
-		return err
-	}
-	c.pair = &pair
-	if now := time.Now(); now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore) {
-		c.log.WithField("from", pair.Leaf.NotBefore).WithField("until", pair.Leaf.NotAfter).
-			Warnf("the certificate %s is not valid now: clients do not connect; replace the file", c.certFile)
-	}
-	return nil
+	c.wrong = err != nil
+	used := c.pair
+	return &used, nil
 }
 
 // debugLog takes what net/http says of connections, most of which clients cause.

@@ -55,11 +55,6 @@ type stored struct {
 	SHA256 string `json:"sha256"`
 }
 
-// file is the form of the file.
-type file struct {
-	Tokens []stored `json:"tokens"`
-}
-
 // Tokens is the file of the tokens. Each question reads it again, so that a host knows at once what a command beside it
 // has changed. Several processes may use the file at once.
 type Tokens struct {
@@ -196,7 +191,7 @@ func (t Tokens) read() ([]stored, error) {
 }
 
 func (t Tokens) write(all []stored) error {
-	text, err := json.MarshalIndent(file{all}, "", "  ")
+	text, err := json.MarshalIndent(all, "", "  ")
 	if err == nil {
 		err = durable.Replace(t.path, text, []byte("\n"))
 	}
@@ -207,33 +202,32 @@ func (t Tokens) write(all []stored) error {
 }
 
 // parse reads the file, and refuses what New would not have written: a typo must not make a token mean something else.
-func parse(text []byte) ([]stored, error) {
-	var f file
+func parse(text []byte) (all []stored, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
+	if err := d.Decode(&all); err != nil {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the list")
 	}
-	if len(f.Tokens) > maxTokens {
-		return nil, fmt.Errorf("there are %d tokens, at most %d are possible", len(f.Tokens), maxTokens)
+	if len(all) > maxTokens {
+		return nil, fmt.Errorf("there are %d tokens, at most %d are possible", len(all), maxTokens)
 	}
-	for i, s := range f.Tokens {
+	for i, s := range all {
 		if err := s.check(); err != nil {
 			return nil, fmt.Errorf("token %d: %w", i+1, err)
 		}
 		if !hashes.MatchString(s.SHA256) {
 			return nil, fmt.Errorf("token %s: no hash of 64 hex digits", s.Name)
 		}
-		for _, other := range f.Tokens[:i] {
+		for _, other := range all[:i] {
 			if other.Name == s.Name || other.SHA256 == s.SHA256 {
 				return nil, fmt.Errorf("token %s: its name or its hash is there twice", s.Name)
 			}
 		}
 	}
-	return f.Tokens, nil
+	return all, nil
 }
 
 func (s stored) check() error {
