@@ -28,8 +28,8 @@ func (a *app) tokenCommand() *cobra.Command {
 	return cli.Group(
 		&cobra.Command{
 			Use: "token", Short: "Make, list and revoke the tokens with which the API is used over TCP",
-			Long: "Make, list and revoke the tokens with which the API is used over TCP (api.listen). Requests bring one\n" +
-				"as \"Authorization: Bearer TOKEN\". A host that runs knows at once what was changed.",
+			Long: "Make, list and revoke the tokens with which the API is used over TCP (api.listen). Requests\n" +
+				"bring one as \"Authorization: Bearer TOKEN\". A host that runs knows at once what was changed.",
 		},
 		a.tokenNewCommand(),
 		&cobra.Command{

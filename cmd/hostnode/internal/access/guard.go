@@ -70,8 +70,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "frame-ancestors 'none'")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	if len(r.TransferEncoding) > 0 {
-		// A length beside chunks was dropped unseen. So that a proxy that believes it cannot take what follows for another
-		// request than this server does, nothing follows (RFC 9112, 6.1).
+		// A length beside chunks was dropped unseen. A proxy that believes it would find another request after this one
+		// than this server does, so there is none (RFC 9112, 6.1).
 		h.Set("Connection", "close")
 	}
 	who, err := g.admit(h, r)

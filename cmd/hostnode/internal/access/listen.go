@@ -58,7 +58,7 @@ func Listen(c Config) (*Server, error) {
 			return nil, fmt.Errorf("serve the API: %w", err)
 		}
 		if now := time.Now(); now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore) {
-			c.Log.Warnf("the API's certificate is not valid now, only from %s until %s: clients do not connect; replace %s",
+			c.Log.Warnf("the API's certificate is only valid from %s until %s: clients do not connect; replace %s",
 				pair.Leaf.NotBefore, pair.Leaf.NotAfter, c.API.CertFile)
 		}
 		s.pair = &certificate{certFile: c.API.CertFile, keyFile: c.API.KeyFile, log: c.Log, pair: pair}
@@ -66,8 +66,8 @@ func Listen(c Config) (*Server, error) {
 	if all, err := c.Tokens.List(); err != nil {
 		return nil, fmt.Errorf("serve the API: %w", err)
 	} else if len(all) == 0 && c.API.Public() {
-		c.Log.Warn("the API listens to other machines, and there is no token, so it answers none of them; make one with: " +
-			"hostnode token new NAME --scope read")
+		c.Log.Warn("the API listens to other machines, and there is no token, so it answers none of them; make one " +
+			"with: hostnode token new NAME --scope read")
 	}
 	l, err := net.Listen("tcp", c.API.Listen)
 	if err != nil {
@@ -135,8 +135,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// patient limits how long a client may take for an answer, and survives a panic. The server's own limit would be that of
-// the whole answer: a stream of events may last for days, and an audit takes longer than any client may.
+// patient limits how long a client may take for an answer, and survives a panic. The server's own limit would be that
+// of the whole answer: a stream of events may last for days, and an audit takes longer than any client may.
 func patient(next http.Handler, log *logrus.Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := &writer{ResponseWriter: w, control: http.NewResponseController(w)}

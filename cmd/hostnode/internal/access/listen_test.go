@@ -79,6 +79,10 @@ func head(method, secret, more string) string {
 	return method + " / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + secret + "\r\n" + more + "\r\n"
 }
 
+func say(to io.Writer, text string) { _, _ = io.WriteString(to, text) }
+
+func discard(from io.Reader) { _, _ = io.Copy(io.Discard, from) }
+
 // drip writes a byte in each second until the other side has enough.
 func drip(to io.Writer, text string) error {
 	for i := range text {
@@ -94,7 +98,7 @@ func TestASlowHeadIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		connect, secret := inMemory(t, nil, func(http.ResponseWriter, *http.Request) { t.Error("it was served") })
 		begun, c := time.Now(), connect()
-		go io.Copy(io.Discard, c)
+		go discard(c)
 		if err := drip(c, head("POST", secret, "")); err == nil || time.Since(begun) > headerTime+time.Second {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
@@ -115,7 +119,7 @@ func TestASlowBodyIsCutOff(t *testing.T) {
 				failed <- err
 			})
 			begun, c := time.Now(), connect()
-			go io.Copy(io.Discard, c)
+			go discard(c)
 			var client sync.WaitGroup
 			defer client.Wait()
 			client.Go(func() { // The head at once, and then the body byte by byte.
@@ -147,7 +151,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 					failed <- err
 				})
 				begun := time.Now()
-				go io.WriteString(connect(), head("GET", secret, ""))
+				go say(connect(), head("GET", secret, ""))
 				if err := <-failed; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(begun) != c.want {
 					t.Errorf("after %s: %v, want %s", time.Since(begun), err, c.want)
 				}
@@ -175,7 +179,7 @@ func TestALongAnswerAndALongComputationAreNotCutOff(t *testing.T) {
 			}
 		})
 		c := connect()
-		go io.WriteString(c, head("POST", secret, "Content-Length: 4\r\n")+"body")
+		go say(c, head("POST", secret, "Content-Length: 4\r\n")+"body")
 		answer, err := http.ReadResponse(bufio.NewReaderSize(c, writeBytes), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -255,8 +259,8 @@ func TestNoMoreClientsAreConnectedThanAllowed(t *testing.T) {
 		})
 		for range 5 {
 			c := connect()
-			go io.Copy(io.Discard, c)
-			go io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+			go discard(c)
+			go say(c, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		}
 		synctest.Wait()
 		if n := len(inside); n != 2 {
@@ -301,14 +305,14 @@ func TestRequestsCannotBeSmuggled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				connect, secret := inMemory(t, nil, func(w http.ResponseWriter, r *http.Request) {
+				connect, secret := inMemory(t, nil, func(_ http.ResponseWriter, r *http.Request) {
 					if r.URL.Path != "/" {
 						t.Error("it was served")
 					}
 					_, _ = io.Copy(io.Discard, r.Body)
 				})
 				to := connect()
-				go io.WriteString(to, head("POST", secret, c.more)+c.body)
+				go say(to, head("POST", secret, c.more)+c.body)
 				answer, _ := io.ReadAll(to)
 				if !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.want+" ") || strings.Count(string(answer), "HTTP/1.1 ") != 1 {
 					t.Errorf("%.300q, want one answer, %s", answer, c.want)
@@ -335,7 +339,7 @@ func TestWhatIsNoRequestOfHTTP1IsRefused(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			connect, _ := inMemory(t, nil, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%q was served", r.URL) })
 			c := connect()
-			go io.WriteString(c, text)
+			go say(c, text)
 			if answer, _ := io.ReadAll(c); !strings.HasPrefix(strings.TrimLeft(string(answer), "HTP/1.0"), " "+want+" ") {
 				t.Errorf("%.60q: %.60q, want %s", text, answer, want)
 			}
@@ -361,7 +365,7 @@ func TestATokenIsNeverLoggedNorRepeated(t *testing.T) {
 		send := func(text string) {
 			ours, theirs := net.Pipe()
 			p <- theirs
-			go io.WriteString(ours, text)
+			go say(ours, text)
 			answer, _ := io.ReadAll(ours)
 			answers = append(answers, answer...)
 		}

@@ -50,15 +50,15 @@ func (c Config) checkAPI() error {
 	}
 	_, _, err := splitAddress(a.Listen)
 	switch {
-	case (a.CertFile == "") != (a.KeyFile == ""):
-		return refuse("api.certFile", a.CertFile, "certFile and keyFile belong together")
 	case a.Listen == "":
 		return nil
 	case err != nil:
 		return refuse("api.listen", a.Listen, "write host:port, for example 127.0.0.1:8090")
+	case (a.CertFile == "") != (a.KeyFile == ""):
+		return refuse("api.certFile", a.CertFile, "certFile and keyFile belong together")
 	case a.Public() && a.CertFile == "":
-		return refuse("api.listen", a.Listen, "other machines are only answered with certFile and keyFile; or listen on "+
-			"127.0.0.1, behind a proxy that has a certificate")
+		return refuse("api.listen", a.Listen, "other machines are only answered with certFile and keyFile; or listen "+
+			"on 127.0.0.1, behind a proxy that has a certificate")
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestSettingsOfTheAPIThatCannotBe(t *testing.T) {
 	for words, change := range map[string]func(a *API){
 		"api.listen = \"here\"":            func(a *API) { a.Listen = "here" },
 		"api.listen = \"localhost:99999\"": func(a *API) { a.Listen = "localhost:99999" },
-		"belong together":                  func(a *API) { a.CertFile = "/a.crt" },
+		"belong together":                  func(a *API) { a.Listen, a.CertFile = "localhost:0", "/a.crt" },
 		"api.hosts[1] = \"b:80\"":          func(a *API) { a.Hosts = []string{"a.example", "b:80"} },
 		"api.hosts[0] = \"http://b\"":      func(a *API) { a.Hosts = []string{"http://b"} },
 		"api.hosts[0] = \"*.b\"":           func(a *API) { a.Hosts = []string{"*.b"} },
