@@ -274,7 +274,9 @@ func TestPagesOfOtherSitesNeitherChangeNorRead(t *testing.T) {
 	d.lets(t, http.MethodGet, "/", link...)
 	d.refuses(t, "cross-origin", http.MethodPost, "/v1/drain", append(link, "Authorization", bearer(d.operate))...)
 	for _, own := range [][]string{
-		{"Sec-Fetch-Site", "same-origin"}, {"Sec-Fetch-Site", "none"}, {"Origin", "http://127.0.0.1:8090"},
+		{"Sec-Fetch-Site", "same-origin"},
+		{"Sec-Fetch-Site", "none"},
+		{"Origin", "http://127.0.0.1:8090"},
 		{"Origin", "https://host.example", "Host", "host.example"},
 	} {
 		d.lets(t, http.MethodPost, "/v1/drain", append(own, "Authorization", bearer(d.operate))...)
