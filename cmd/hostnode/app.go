@@ -112,7 +112,7 @@ func (a *app) root() *cobra.Command {
 	},
 		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
 		a.drainCommand(), a.clusterCommand(),
-		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.auditCommand(), a.replayCommand(),
+		a.quarantineCommand(), a.availabilityCommand(), a.keyCommand(), a.tokenCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),
 		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.runCommand(), a.demoCommand(),
 		a.devchainCommand(), a.clientCommand(),

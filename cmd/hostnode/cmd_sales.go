@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,12 +20,31 @@ func (a *app) salesCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all settled ones, too")
 	return cli.AsAt(a.App, cmd, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
-		q := api.SalesQuestion{Settled: api.DefaultSettled}
+		q := api.SalesQuestion{Settled: api.DefaultSettled, Paging: api.Paging{Limit: api.MaxPage}}
 		if all {
 			q.Settled = api.MaxSettled
 		}
-		return api.ListSales.Ask(ctx, b, q)
+		sales, err := api.ListSales.Ask(ctx, b, q)
+		for err == nil && sales.Next != "" {
+			var more api.Sales
+			q.Cursor = sales.Next
+			more, err = api.ListSales.Ask(ctx, b, q)
+			sales.Sales, sales.Next = append(sales.Sales, more.Sales...), more.Next
+		}
+		// The open ones are the last, where people look at first.
+		slices.Reverse(sales.Sales)
+		slices.SortStableFunc(sales.Sales, func(x, y projections.Sale) int {
+			return cmp.Compare(openNumber(x), openNumber(y))
+		})
+		return sales, err
 	}, printSales)
+}
+
+func openNumber(s projections.Sale) int {
+	if s.Over {
+		return 0
+	}
+	return 1
 }
 
 func printSales(p *cli.Printer, s api.Sales) error {

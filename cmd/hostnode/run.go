@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -119,6 +120,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 		return nil
 	case err := <-served.Failed():
 		return err
+	case err := <-server.tcp.Failed():
+		return err
 	case err := <-p.Left():
 		return fmt.Errorf("this process is no member of the host any more: %w", err)
 	case <-p.SendingFailed():
@@ -147,14 +150,30 @@ func endsInTime(ctx context.Context, end func()) (ended func()) {
 	return func() { stop(); close(over) }
 }
 
-// listen answers on the host's socket from the beginning, so that people can see
-// what a start waits for.
-func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, error) {
-	socket, err := p.Dir.Listen()
+// apiServer serves the API on the host's socket, and over TCP if api.listen says where.
+type apiServer struct {
+	*api.Server
+	tcp *access.Server
+}
+
+// Close finishes requests in progress, for a few seconds.
+func (s apiServer) Close() error { return errors.Join(s.tcp.Close(), s.Server.Close()) }
+
+// listen answers from the beginning, so that people can see what a start waits for.
+func listen(p *node.Process, c config.Config, log *logrus.Entry) (s apiServer, err error) {
+	s.tcp, err = access.Listen(access.Config{API: c.API, Tokens: access.In(p.Dir.Tokens(), time.Now), Log: log})
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	return api.Listen(socket, standby(p, c), log)
+	socket, err := p.Dir.Listen()
+	if err == nil {
+		s.Server, err = api.Listen(socket, standby(p, c), log)
+	}
+	if err != nil {
+		return s, errors.Join(err, s.tcp.Close())
+	}
+	s.tcp.Serve(s.Handler())
+	return s, nil
 }
 
 // standby answers while the host starts or stops.

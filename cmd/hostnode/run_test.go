@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
 func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
@@ -30,6 +33,53 @@ func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the data directory was made all the same: %v", err)
+	}
+}
+
+func TestTheAPIIsServedOverTCPFromTheBeginning(t *testing.T) {
+	dir, err := os.MkdirTemp("", "hn") // A socket needs a short path.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	c, err := config.Load(config.Sources{Environ: []string{
+		"HOME=" + dir, "HOSTNODE_DATA_DIR=" + dir, "HOSTNODE_API_LISTEN=127.0.0.1:0",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := cli.NewLog(c.Config, t.Output())
+	p, err := node.Take(c.Config, node.Begin{}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	server, err := listen(p, c.Config, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusUnauthorized} {
+		r, err := http.NewRequestWithContext(t.Context(), method, server.tcp.URL()+"/api/v1/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %d, want %d", method, answer.StatusCode, want)
+		}
+	}
+	c.API.Listen = strings.TrimPrefix(server.tcp.URL(), "http://")
+	if _, err := listen(p, c.Config, log); !errors.Is(err, problem.ErrAPIAddress) {
+		t.Errorf("at an address that is taken: %v", err)
 	}
 }
 

@@ -358,7 +358,7 @@ func BenchmarkAnswers(b *testing.B) {
 	asks := map[string]func(context.Context) error{
 		"status": func(context.Context) error { a.status(); return nil },
 		"sales": func(ctx context.Context) error {
-			_, err := a.Sales(ctx, DefaultSettled)
+			_, err := a.Sales(ctx, SalesQuestion{Settled: DefaultSettled, Paging: Paging{Limit: DefaultPage}})
 			return err
 		},
 		"earnings": func(ctx context.Context) error {

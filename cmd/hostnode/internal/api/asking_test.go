@@ -33,7 +33,7 @@ func (a asking) Members(ctx context.Context) (api.Members, error) {
 }
 
 func (a asking) Sales(ctx context.Context, settled int) (api.Sales, error) {
-	return api.ListSales.Ask(ctx, a.Backend, api.SalesQuestion{Settled: settled})
+	return api.ListSales.Ask(ctx, a.Backend, api.SalesQuestion{Settled: settled, Paging: api.Paging{Limit: 100}})
 }
 
 func (a asking) Sale(ctx context.Context, slot string) (api.Story, error) {

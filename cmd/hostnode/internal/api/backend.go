@@ -307,12 +307,13 @@ type Ledger struct {
 	projections.Ledger
 }
 
-// Sales are sales of this host, the open ones last.
+// Sales are sales of this host, that which began last first.
 type Sales struct {
 	AsOf  AsOf               `json:"asOf"`
 	Sales []projections.Sale `json:"sales"`
 	// Hidden is how many settled ones were left out.
 	Hidden int `json:"hidden"`
+	Paged
 }
 
 // Story is all that happened to a slot.

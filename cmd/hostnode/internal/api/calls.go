@@ -20,8 +20,7 @@ var (
 	ShowLedger  = Question("ledger", "How the quota is used", plain[Past, Then](Past.Ledger))
 	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
 	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
-	ListSales   = Question("sales", "The open sales, and the newest settled ones",
-		func(p Past, ctx context.Context, q SalesQuestion) (Sales, error) { return p.Sales(ctx, q.Settled) })
+	ListSales   = Question("sales", "The open sales and the newest settled ones, that which began last first", Past.Sales)
 	ShowSale = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
 		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
 	ListSectors = Question("sectors", "All sectors, those that need a person first",
@@ -174,10 +173,12 @@ const (
 
 // The questions of the calls.
 type (
-	// SalesQuestion says how many settled sales are listed, at most MaxSettled.
+	// SalesQuestion says how many settled sales are listed, at most MaxSettled, and in which state all are; empty: any.
 	SalesQuestion struct {
 		Then
-		Settled int `query:"settled" default:"20"`
+		Paging
+		Settled int    `query:"settled" default:"20"`
+		State   string `query:"state"`
 	}
 	// OfSlot names a slot; the beginning of its id is enough.
 	OfSlot struct {

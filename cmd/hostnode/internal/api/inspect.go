@@ -27,8 +27,8 @@ type Past interface {
 	Status(ctx context.Context) (Status, error)
 	// Ledger says how the quota is used, with all availabilities.
 	Ledger(ctx context.Context) (Ledger, error)
-	// Sales lists the open sales and the newest settled ones.
-	Sales(ctx context.Context, settled int) (Sales, error)
+	// Sales is a page of the open sales and the newest settled ones.
+	Sales(ctx context.Context, q SalesQuestion) (Sales, error)
 	// Sale returns the history of a slot. The beginning of its id is enough.
 	Sale(ctx context.Context, slot string) (Story, error)
 	// Queue says how many slots wait, which are worked on, and what was refused.

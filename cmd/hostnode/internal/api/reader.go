@@ -219,9 +219,9 @@ func shownSale(s *projections.Sale) projections.Sale {
 }
 
 // Sales implements Past.
-func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
-	if settled < 0 || settled > MaxSettled {
-		return Sales{}, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", problem.ErrBadRequest, settled, MaxSettled)
+func (r *reader) Sales(_ context.Context, q SalesQuestion) (out Sales, err error) {
+	if q.Settled < 0 || q.Settled > MaxSettled {
+		return out, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", problem.ErrBadRequest, q.Settled, MaxSettled)
 	}
 	all, over := r.own(), 0
 	for _, s := range all {
@@ -229,16 +229,22 @@ func (r *reader) Sales(_ context.Context, settled int) (Sales, error) {
 			over++
 		}
 	}
-	hide := max(0, over-settled)
-	answer := Sales{AsOf: r.asOf(), Sales: make([]projections.Sale, 0, len(all)-hide), Hidden: hide}
-	for _, s := range all { // Settled ones come first, the oldest first.
-		if s.Over && hide > 0 {
-			hide--
-			continue
+	out = Sales{AsOf: r.asOf(), Sales: []projections.Sale{}, Hidden: max(0, over-q.Settled)}
+	hide := out.Hidden
+	some, next, err := pick(func(yield func(*projections.Sale) bool) {
+		for _, s := range all { // Settled ones come first, the oldest first.
+			if s.Over && hide > 0 {
+				hide--
+			} else if (q.State == "" || s.Phase == q.State) && !yield(s) {
+				return
+			}
 		}
-		answer.Sales = append(answer.Sales, shownSale(s))
+	}, appendSale, q.Paging)
+	for _, s := range some {
+		out.Sales = append(out.Sales, shownSale(s))
 	}
-	return answer, nil
+	out.Next = next
+	return out, err
 }
 
 // Sale implements Past.

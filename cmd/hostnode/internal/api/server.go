@@ -75,6 +75,9 @@ func (s *Server) Answer(backend Backend) {
 	s.answers.Store(&h)
 }
 
+// Handler answers what the socket answers, for another listener.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
 // Close finishes requests in progress, for a few seconds, and removes the socket.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)

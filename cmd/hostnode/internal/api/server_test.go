@@ -115,7 +115,7 @@ func TestTheAnswerIsTheSameOverTheSocket(t *testing.T) {
 	same(t, func(ctx context.Context) (api.Audit, error) { return client.Audit(ctx, api.AuditOptions{From: 1}) },
 		func(ctx context.Context) (api.Audit, error) { return direct.Audit(ctx, api.AuditOptions{From: 1}) })
 	same(t, func(ctx context.Context) (api.Sales, error) { return client.Sales(ctx, 3) },
-		func(ctx context.Context) (api.Sales, error) { return direct.Sales(ctx, 3) })
+		func(ctx context.Context) (api.Sales, error) { return asking{direct}.Sales(ctx, 3) })
 	if q := ask(t, func(ctx context.Context) (api.Queue, error) { return client.ResumeQueue(ctx, "") }); q.Paused {
 		t.Fatalf("%+v", q)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -211,4 +212,22 @@ func Sign(cert, parent *x509.Certificate, signer *ecdsa.PrivateKey) (
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	return key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), err
+}
+
+// Load reads a certificate with its chain, and its key, which only its owner may read. Errors are config.ErrInvalid.
+func Load(certFile, keyFile string) (tls.Certificate, error) {
+	public, err := os.ReadFile(certFile)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("%w: the certificate: %w", config.ErrInvalid, err)
+	}
+	private, err := config.ReadPrivate(keyFile, maxFile)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("%w: the key of the certificate: %w", config.ErrInvalid, err)
+	}
+	pair, err := tls.X509KeyPair(public, private)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("%w: the certificate %s with the key %s: %w", config.ErrInvalid,
+			certFile, keyFile, err)
+	}
+	return pair, nil
 }

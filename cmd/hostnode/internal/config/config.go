@@ -20,6 +20,8 @@ var (
 	nodeSource string
 	//go:embed aggregation.go
 	aggregationSource string
+	//go:embed api.go
+	apiSource string
 )
 
 // Config is everything that an operator can set. In the tags of a field, key is
@@ -58,6 +60,8 @@ type Config struct {
 	// ServeEvents lets tools of EventStoreDB read the events while the host
 	// runs.
 	ServeEvents ServeEvents `key:"serveEvents"`
+	// API serves the HTTP API over TCP. Without it the host answers on the unix socket in the data directory only.
+	API API `key:"api"`
 	// Storage is how slots are fetched and stored.
 	Storage Storage `key:"storage"`
 	// Alerts tell a person when something needs one.

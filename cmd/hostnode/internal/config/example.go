@@ -25,7 +25,7 @@ func (c comment) short() string {
 // is the most ...".
 func fieldComments() map[string]comment {
 	all := map[string]comment{}
-	for _, text := range []string{source, sectorSource, clusterSource, nodeSource, aggregationSource} {
+	for _, text := range []string{source, sectorSource, clusterSource, nodeSource, aggregationSource, apiSource} {
 		file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments)
 		if err != nil {
 			panic("config: own source: " + err.Error())

@@ -41,7 +41,7 @@ var plain = []string{
 	"sectors.remote.callbackListen", "nodes.probe.listen", "nodes.notes", "nodes.rules.set",
 	"nodes.rules.disqualification", "aggregation.packer", "aggregation.keep", "aggregation.sources.roots",
 	"aggregation.broker.kind", "aggregation.broker.tokenFile", "aggregation.broker.listen",
-	"aggregation.broker.callbackTokenFile",
+	"aggregation.broker.callbackTokenFile", "api.listen", "api.certFile", "api.keyFile", "api.hosts",
 }
 
 // TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say

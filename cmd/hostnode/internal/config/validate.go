@@ -17,7 +17,7 @@ func (c Config) Validate() error {
 		c.checkChain, c.checkDevchain, c.checkSigner, c.checkContent, c.checkEventStore, c.checkServeEvents,
 		c.checkMoney, c.checkAlerts, c.checkValidator, c.checkSectors, c.checkRemoteProver, c.checkCluster,
 		c.checkNodes,
-		c.checkAggregation,
+		c.checkAggregation, c.checkAPI,
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

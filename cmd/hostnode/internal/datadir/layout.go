@@ -63,6 +63,9 @@ func (l Layout) LockFile() string { return l.join("hostnode.lock") }
 // KeyFile is the file of the account's key, unless the settings name another.
 func (l Layout) KeyFile() string { return l.join("account.key") }
 
+// Tokens is the file of the tokens with which the API is used over TCP.
+func (l Layout) Tokens() string { return l.join("tokens.json") }
+
 func (l Layout) formatFile() string { return l.join("format") }
 
 func (l Layout) socketFile() string { return l.join("socket.path") }

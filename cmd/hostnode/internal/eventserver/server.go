@@ -14,13 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -136,23 +136,12 @@ func Bind(o Options) ([]net.Listener, error) {
 	return bound.listeners, nil
 }
 
-// maxKeyBytes is the most bytes of a private key's file.
-const maxKeyBytes = 64 << 10
-
-// loadTLS reads a certificate and its key, which only its owner may read. An
-// expired certificate is logged, because clients reject it without saying much.
+// loadTLS reads a certificate and its key. An expired certificate is logged, because clients reject it without saying
+// much.
 func loadTLS(cert, key string, log *logrus.Entry) (*tls.Config, error) {
-	public, err := os.ReadFile(cert)
+	pair, err := certs.Load(cert, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the certificate: %w", config.ErrInvalid, err)
-	}
-	private, err := config.ReadPrivate(key, maxKeyBytes)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the key of the certificate: %w", config.ErrInvalid, err)
-	}
-	pair, err := tls.X509KeyPair(public, private)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the certificate %s with the key %s: %w", config.ErrInvalid, cert, key, err)
+		return nil, err
 	}
 	if now := time.Now(); log != nil && (now.After(pair.Leaf.NotAfter) || now.Before(pair.Leaf.NotBefore)) {
 		log.WithField("from", pair.Leaf.NotBefore).WithField("until", pair.Leaf.NotAfter).

@@ -43,6 +43,27 @@ var (
 	ErrMediaType = errors.New("the body has another media type")
 )
 
+// Errors of who may use the API over TCP.
+var (
+	// ErrUnauthorized: a request needs a token, and brings none of this host.
+	ErrUnauthorized = errors.New("no valid token")
+	// ErrForbidden: the token's scope does not allow it.
+	ErrForbidden = errors.New("the token does not allow this")
+	// ErrHost: the request names another host.
+	ErrHost = errors.New("this host does not answer under that name")
+	// ErrCrossOrigin: a page of another site makes the request.
+	ErrCrossOrigin = errors.New("the request comes from a page of another site")
+	// ErrTooOften: an address asks more often than it may.
+	ErrTooOften = errors.New("too many requests")
+	// ErrTokenExists: a token has the name already. ErrNoToken: none has it.
+	ErrTokenExists = errors.New("a token has this name already")
+	ErrNoToken     = errors.New("no such token")
+	// ErrTokensDamaged: the file of the tokens cannot be understood.
+	ErrTokensDamaged = errors.New("the file of the tokens is damaged")
+	// ErrAPIAddress: the address of the API cannot be listened on, mostly because it is in use.
+	ErrAPIAddress = errors.New("cannot listen there for the API")
+)
+
 // Errors of sectors and pieces.
 var (
 	// ErrUnknownSector: this host has never had a sector of the number.

@@ -62,7 +62,7 @@ var table = sync.OnceValue(func() problem.Table {
 })
 
 // all are in the order in which they are tried.
-var all = slices.Concat(hostRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows)
+var all = slices.Concat(hostRows, accessRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows)
 
 // hostRows are about settings, the host's process, its account and the chain.
 var hostRows = []problem.Row{
@@ -166,6 +166,19 @@ var aggregationRows = []problem.Row{
 	{Code: "inclusion-wrong", Status: http.StatusBadRequest, Is: segment.ErrProof},
 	{Code: "deal-over", Status: http.StatusConflict, Is: events.ErrDealOver},
 	{Code: "broker-away", Status: http.StatusServiceUnavailable, Is: events.ErrBrokerAway},
+}
+
+// accessRows are about who may use the API over TCP.
+var accessRows = []problem.Row{
+	{Code: "unauthorized", Status: http.StatusUnauthorized, Is: problem.ErrUnauthorized},
+	{Code: "forbidden", Status: http.StatusForbidden, Is: problem.ErrForbidden},
+	{Code: "host-not-allowed", Status: http.StatusMisdirectedRequest, Is: problem.ErrHost},
+	{Code: "cross-origin", Status: http.StatusForbidden, Is: problem.ErrCrossOrigin},
+	{Code: "too-often", Status: http.StatusTooManyRequests, Is: problem.ErrTooOften},
+	{Code: "token-exists", Status: http.StatusConflict, Is: problem.ErrTokenExists},
+	{Code: "token-unknown", Status: http.StatusNotFound, Is: problem.ErrNoToken},
+	{Code: "tokens-damaged", Status: http.StatusInternalServerError, Is: problem.ErrTokensDamaged},
+	{Code: "api-address", Status: http.StatusConflict, Is: problem.ErrAPIAddress},
 }
 
 // sectorRows are about sectors and their pieces.
