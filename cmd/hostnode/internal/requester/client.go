@@ -182,25 +182,34 @@ func (c *Client) MaxDuration(ctx context.Context) (time.Duration, error) {
 	return cfg.RequestDurationLimit, err
 }
 
-// Purchases are the requests that were posted on the market, oldest first for each dataset.
+// Purchases are the requests that were posted on the market, oldest first for each dataset. Without any, no account is
+// made.
 func (c *Client) Purchases(ctx context.Context) (ids []events.RequestID, err error) {
+	all, err := c.Shelf.All()
+	if err != nil {
+		return nil, err
+	}
+	var posted []Posted
+	for _, d := range all {
+		some, err := c.Shelf.Requests(d)
+		if err != nil {
+			return nil, err
+		}
+		posted = append(posted, some...)
+	}
+	if len(posted) == 0 {
+		return nil, nil
+	}
 	account, err := c.Account(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.Shelf.All()
-	for _, d := range all {
-		posted, err := c.Shelf.Requests(d)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range posted {
-			if p.Marketplace == account.Marketplace() {
-				ids = append(ids, p.ID)
-			}
+	for _, p := range posted {
+		if p.Marketplace == account.Marketplace() {
+			ids = append(ids, p.ID)
 		}
 	}
-	return ids, err
+	return ids, nil
 }
 
 // Purchase is what the market has of a request.
@@ -224,10 +233,11 @@ func (c *Client) Purchase(ctx context.Context, id events.RequestID) (p Purchase,
 	if errors.Is(err, events.ErrUnknownRequest) {
 		return p, nil
 	}
-	if err == nil {
-		p.Known = true
-		p.Request, err = account.Request(ctx, id)
+	if err != nil {
+		return p, err
 	}
+	p.Known = true
+	p.Request, err = account.Request(ctx, id)
 	return p, err
 }
 
@@ -250,14 +260,18 @@ func (c *Client) CollectAll(ctx context.Context) error {
 }
 
 func (c *Client) collect(ctx context.Context, id events.RequestID) error {
-	state, err := c.account.RequestState(ctx, id)
+	account, err := c.Account(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := account.RequestState(ctx, id)
 	if errors.Is(err, events.ErrUnknownRequest) {
 		return nil
 	}
 	if err != nil || !state.Over() {
 		return err
 	}
-	if err := c.account.WithdrawFunds(ctx, id); err != nil && !errors.Is(err, chain.ErrNothingLeft) {
+	if err := account.WithdrawFunds(ctx, id); err != nil && !errors.Is(err, chain.ErrNothingLeft) {
 		return err
 	}
 	c.note(c.collected, id, true)
