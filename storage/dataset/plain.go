@@ -47,13 +47,12 @@ func copyBlocks(ctx context.Context, source io.Reader, path string) (size uint64
 		if err := ctx.Err(); err != nil {
 			return 0, nil, fmt.Errorf("store dataset: %w", err)
 		}
-		n, err := io.ReadFull(source, block)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		last := errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
+		n, err := fill(block, source)
+		if err != nil {
 			return 0, nil, fmt.Errorf("read what to store: %w", err)
+		}
+		if n == 0 {
+			break
 		}
 		if len(digests) == MaxDatasetBlocks {
 			return 0, nil, fmt.Errorf("more than %d blocks: %w", uint64(MaxDatasetBlocks), ErrTooLarge)
@@ -64,7 +63,7 @@ func copyBlocks(ctx context.Context, source io.Reader, path string) (size uint64
 		}
 		size += uint64(n)
 		digests = append(digests, sha256.Sum256(block))
-		if last {
+		if n < len(block) {
 			break
 		}
 	}
@@ -72,6 +71,20 @@ func copyBlocks(ctx context.Context, source io.Reader, path string) (size uint64
 		return 0, nil, fmt.Errorf("write blocks: %w", err)
 	}
 	return size, digests, nil
+}
+
+// fill reads until the block is full or the source has ended. Unlike io.ReadFull it tells that end from the
+// io.ErrUnexpectedEOF of a source that was cut off.
+func fill(block []byte, source io.Reader) (n int, err error) {
+	for n < len(block) && err == nil {
+		var some int
+		some, err = source.Read(block[n:])
+		n += some
+	}
+	if err == io.EOF { //nolint:errorlint // A wrapped one is no end.
+		err = nil
+	}
+	return n, err
 }
 
 // plainLayout is that of a dataset without parity: one slot with all blocks.

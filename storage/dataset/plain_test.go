@@ -77,6 +77,10 @@ func TestStoringThatFailsLeavesNothingBehind(t *testing.T) {
 	}{
 		"empty":      {source: strings.NewReader(""), want: dataset.ErrEmpty},
 		"cut off":    {source: io.MultiReader(bytes.NewReader(random(1, 70000)), iotest.ErrReader(broken)), want: broken},
+		"cut off by HTTP": {
+			source: io.MultiReader(bytes.NewReader(random(1, 70000)), iotest.ErrReader(io.ErrUnexpectedEOF)),
+			want:   io.ErrUnexpectedEOF,
+		},
 		"bad name":   {source: strings.NewReader("x"), o: dataset.Options{Filename: "\xff"}, want: dataset.ErrManifest},
 		"long type":  {source: strings.NewReader("x"), o: dataset.Options{MimeType: strings.Repeat("x", 2000)}, want: dataset.ErrManifest},
 		"no EOF yet": {source: iotest.TimeoutReader(bytes.NewReader(random(1, 70000))), want: iotest.ErrTimeout},

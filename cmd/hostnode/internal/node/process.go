@@ -211,7 +211,8 @@ func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.
 	parts := Parts{
 		Means: Means{
 			Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
-			Alerts: p.alerts, Rooms: p.begin.Rooms, Local: p.begin.Local, Config: p.config, Waits: p.start.waits, Log: p.log,
+			Alerts: p.alerts, Rooms: p.begin.Rooms, Local: p.begin.Local, Config: p.config,
+			Waits: p.start.waits, Log: p.log,
 		},
 		Endpoint: p.config.Chain.Endpoint, Node: nodeName(), Version: p.begin.Version,
 	}

@@ -326,6 +326,8 @@ func (s *Shelf) Requests(d *dataset.Dataset) (all []Posted, err error) {
 	return all, nil
 }
 
-func (s *Shelf) requests(d *dataset.Dataset) string { return filepath.Join(s.dirOf(d.CID()), requestsFile) }
+func (s *Shelf) requests(d *dataset.Dataset) string {
+	return filepath.Join(s.dirOf(d.CID()), requestsFile)
+}
 
 func (s *Shelf) dirOf(cid dataset.CID) string { return filepath.Join(s.dir, cid.String()) }
