@@ -75,8 +75,8 @@ func TestStoringThatFailsLeavesNothingBehind(t *testing.T) {
 		o      dataset.Options
 		want   error
 	}{
-		"empty":      {source: strings.NewReader(""), want: dataset.ErrEmpty},
-		"cut off":    {source: io.MultiReader(bytes.NewReader(random(1, 70000)), iotest.ErrReader(broken)), want: broken},
+		"empty":   {source: strings.NewReader(""), want: dataset.ErrEmpty},
+		"cut off": {source: io.MultiReader(bytes.NewReader(random(1, 70000)), iotest.ErrReader(broken)), want: broken},
 		"cut off by HTTP": {
 			source: io.MultiReader(bytes.NewReader(random(1, 70000)), iotest.ErrReader(io.ErrUnexpectedEOF)),
 			want:   io.ErrUnexpectedEOF,

@@ -84,8 +84,6 @@ type Config struct {
 	Room func() (events.Bytes, error)
 	// MaxUpload is the most bytes of an upload; 0: DefaultMaxUpload.
 	MaxUpload events.Bytes
-	// DataDir, Version and Contract are shown.
-	DataDir, Version, Contract string
 	// Log is the host's log: its level can be set.
 	Log *logrus.Entry
 }

@@ -29,6 +29,7 @@ type rig struct {
 	*market
 	shelf *requester.Shelf
 	dir   string // of the shelf
+	data  string // the host's data directory
 	log   *logrus.Entry
 	api   *codexapi.API
 	// server waits for its calls when it is closed.
@@ -54,12 +55,11 @@ func newRig(t *testing.T, change func(*codexapi.Config)) *rig {
 	log.SetOutput(io.Discard)
 	r := &rig{
 		market: &market{asked: map[events.RequestID]requester.Purchase{}}, dir: filepath.Join(t.TempDir(), "shelf"),
-		log: logrus.NewEntry(log),
+		data: dir, log: logrus.NewEntry(log),
 	}
 	r.shelf = requester.Open(r.dir)
 	cfg := codexapi.Config{
-		Host: host, Market: r.market, Buyer: r.market, Shelf: r.shelf, Content: nowhere{}, DataDir: "/data",
-		Version: "v1", Contract: "0x01", Log: r.log,
+		Host: host, Market: r.market, Buyer: r.market, Shelf: r.shelf, Content: nowhere{}, Log: r.log,
 	}
 	if change != nil {
 		change(&cfg)

@@ -69,10 +69,15 @@ type version struct {
 }
 
 // info has nothing of peers, because there are none.
-func (a *API) info(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) info(w http.ResponseWriter, r *http.Request) error {
+	host, err := api.ShowStatus.Ask(r.Context(), a.cfg.Host, api.None{})
+	if err != nil {
+		return err
+	}
+	release, revision, _ := strings.Cut(host.Version, " ")
 	return answer(w, http.StatusOK, debugInfo{
-		Addresses: []string{}, Repo: a.cfg.DataDir, Announced: []string{}, Table: table{Nodes: []peer{}},
-		Codex: version{Version: a.cfg.Version, Contracts: a.cfg.Contract},
+		Addresses: []string{}, Repo: host.DataDir, Announced: []string{}, Table: table{Nodes: []peer{}},
+		Codex: version{release, revision, host.Chain.Contract},
 	})
 }
 
