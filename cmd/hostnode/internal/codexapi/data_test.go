@@ -11,8 +11,10 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/codexapi"
@@ -219,10 +221,13 @@ func TestTheNodeSaysThatItHasNoPeers(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", path, status, says, want)
 		}
 	}
-	if says := r.must(t, 200, "GET", "/debug/info", ""); says != `{"id":"","addrs":[],"repo":"`+r.data+`","spr":"",`+
-		`"announceAddresses":[],"table":{"localNode":{"nodeId":"","peerId":"","record":"","address":"","seen":false},`+
-		`"nodes":[]},"codex":{"version":"","revision":"","contracts":""}}` {
-		t.Errorf("info %s", says)
+	info := fields(t, r.must(t, 200, "GET", "/debug/info", ""))
+	if diff := cmp.Diff(map[string]any{
+		"id": "", "addrs": []any{}, "spr": "", "announceAddresses": []any{}, "repo": r.data, "table": map[string]any{
+			"localNode": map[string]any{"nodeId": "", "peerId": "", "record": "", "address": "", "seen": false}, "nodes": []any{},
+		}, "codex": map[string]any{"version": "", "revision": "", "contracts": ""},
+	}, info); diff != "" {
+		t.Errorf("info (-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]logrus.Level{"TRACE": logrus.TraceLevel, "NOTICE": logrus.InfoLevel, "fatal": logrus.FatalLevel} {
 		if r.must(t, 200, "POST", "/debug/chronicles/loglevel?level="+name, ""); r.log.Logger.GetLevel() != want {
@@ -231,4 +236,22 @@ func TestTheNodeSaysThatItHasNoPeers(t *testing.T) {
 	}
 	r.must(t, 400, "POST", "/debug/chronicles/loglevel", "")
 	r.must(t, 400, "POST", "/debug/chronicles/loglevel?level=trace;debug:sales", "")
+}
+
+func TestWhatIsLeftOfPaymentsIsCollectedAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &market{failed: errors.New("no node answers")}
+		log := logrus.New()
+		var said strings.Builder
+		log.SetOutput(&said)
+		a := codexapi.New(codexapi.Config{Buyer: m, Log: logrus.NewEntry(log)})
+		time.Sleep(95 * time.Second)
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if n := strings.Count(said.String(), "no node answers"); m.collected != 3 || n != 3 {
+			t.Errorf("it is tried %d times, and %d failures are said", m.collected, n)
+		}
+	})
 }

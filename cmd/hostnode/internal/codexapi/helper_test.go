@@ -128,6 +128,8 @@ type market struct {
 	order  []events.RequestID
 	asked  map[events.RequestID]requester.Purchase
 	failed error
+	// collected is how often CollectAll was called.
+	collected int
 }
 
 func (m *market) MySlots(context.Context) ([]events.OwnedSlot, error) { return m.slots, m.failed }
@@ -159,7 +161,10 @@ func (m *market) Purchase(_ context.Context, id events.RequestID) (requester.Pur
 	return m.asked[id], nil
 }
 
-func (m *market) CollectAll(context.Context) error { return nil }
+func (m *market) CollectAll(context.Context) error {
+	m.collected++
+	return m.failed
+}
 
 // nowhere has no content.
 type nowhere struct{}

@@ -39,35 +39,6 @@ func (a *API) space(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-type debugInfo struct {
-	ID        string   `json:"id"`
-	Addresses []string `json:"addrs"`
-	Repo      string   `json:"repo"`
-	SPR       string   `json:"spr"`
-	Announced []string `json:"announceAddresses"`
-	Table     table    `json:"table"`
-	Codex     version  `json:"codex"`
-}
-
-type table struct {
-	LocalNode peer   `json:"localNode"`
-	Nodes     []peer `json:"nodes"`
-}
-
-type peer struct {
-	Node    string `json:"nodeId"`
-	Peer    string `json:"peerId"`
-	Record  string `json:"record"`
-	Address string `json:"address"`
-	Seen    bool   `json:"seen"`
-}
-
-type version struct {
-	Version   string `json:"version"`
-	Revision  string `json:"revision"`
-	Contracts string `json:"contracts"`
-}
-
 // info has nothing of peers, because there are none.
 func (a *API) info(w http.ResponseWriter, r *http.Request) error {
 	host, err := api.ShowStatus.Ask(r.Context(), a.cfg.Host, api.None{})
@@ -75,9 +46,11 @@ func (a *API) info(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	release, revision, _ := strings.Cut(host.Version, " ")
-	return answer(w, http.StatusOK, debugInfo{
-		Addresses: []string{}, Repo: host.DataDir, Announced: []string{}, Table: table{Nodes: []peer{}},
-		Codex: version{release, revision, host.Chain.Contract},
+	nobody := map[string]any{"nodeId": "", "peerId": "", "record": "", "address": "", "seen": false}
+	return answer(w, http.StatusOK, map[string]any{
+		"id": "", "addrs": []string{}, "spr": "", "announceAddresses": []string{}, "repo": host.DataDir,
+		"table": map[string]any{"localNode": nobody, "nodes": []string{}},
+		"codex": map[string]string{"version": release, "revision": revision, "contracts": host.Chain.Contract},
 	})
 }
 

@@ -158,13 +158,12 @@ func (a *API) purchase(w http.ResponseWriter, r *http.Request) error {
 	shown := purchase{RequestID: id.String(), State: states[p.State]}
 	switch {
 	case p.Known:
-		of := requestOf(p.Request)
-		shown.Request = &of
+		shown.Request = new(requestOf(p.Request))
 	case p.Posting:
 		shown.State = "pending"
 	default:
-		why := "the market does not have it: it was not sent, or its transaction failed"
-		shown.State, shown.Error = "errored", &why
+		shown.State = "errored"
+		shown.Error = new("the market does not have it: it was not sent, or its transaction failed")
 	}
 	return answer(w, http.StatusOK, shown)
 }

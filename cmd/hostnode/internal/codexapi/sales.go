@@ -183,16 +183,13 @@ func (a *API) setAvailability(w http.ResponseWriter, r *http.Request) error {
 		q.DurationSeconds = &o.Duration.n
 	}
 	if o.MinPrice != nil {
-		price := o.MinPrice.String()
-		q.MinPrice = &price
+		q.MinPrice = new(o.MinPrice.String())
 	}
 	if o.Collateral != nil {
-		collateral := o.Collateral.String()
-		q.Collateral = &collateral
+		q.Collateral = new(o.Collateral.String())
 	}
 	if o.Until != nil && o.Until.n > 0 {
-		until := time.Unix(int64(o.Until.n), 0).UTC()
-		q.Until = &until
+		q.Until = new(time.Unix(int64(o.Until.n), 0).UTC())
 	}
 	q.NoEnd = o.Until != nil && o.Until.n == 0
 	if _, err := api.SetAvailability.Ask(r.Context(), a.cfg.Host, q); err != nil {
@@ -288,8 +285,7 @@ func (a *API) slot(w http.ResponseWriter, r *http.Request) error {
 	shown := agent{"Sale" + s.Phase, s.Request, count{n: s.SlotIndex}, nil, reservationOf(s)}
 	if id, err := events.ParseRequestID(s.Request); err == nil {
 		if asked, err := a.cfg.Market.Request(r.Context(), id); err == nil { // Else the chain does not answer now.
-			of := requestOf(asked)
-			shown.Asked = &of
+			shown.Asked = new(requestOf(asked))
 		}
 	}
 	return answer(w, http.StatusOK, shown)

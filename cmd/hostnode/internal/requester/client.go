@@ -50,9 +50,6 @@ func NewClient(cfg config.Config, dir string) *Client {
 	}
 }
 
-// Dir is its directory.
-func (c *Client) Dir() string { return c.dir }
-
 // Close closes the datasets and the connection.
 func (c *Client) Close() error {
 	c.mu.Lock()
