@@ -133,11 +133,11 @@ func (a *app) availabilityAdd() *cobra.Command {
 	cmd.RunE = a.offering(cli.Create, "on offer", func(
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
-		return api.AddAvailability.Ask(ctx, b, api.Offer{
+		return api.AddAvailability.Ask(ctx, b, api.Sent[api.Offer]{Body: api.Offer{
 			ID: api.DrawID().String(), Member: events.Member(member), Size: *terms.Size,
 			DurationSeconds: *terms.DurationSeconds, MinPrice: *terms.MinPrice, Collateral: *terms.Collateral,
 			Disabled: disabled, Until: *cmp.Or(terms.Until, &time.Time{}),
-		})
+		}})
 	})
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
 	cmd.Flags().StringVar(&member, "member", "",
@@ -179,7 +179,7 @@ func (a *app) availabilitySet() *cobra.Command {
 	cmd.RunE = a.offering(cli.Change, "changed", func(
 		ctx context.Context, b api.Backend, args []string,
 	) (projections.Availability, error) {
-		return api.SetAvailability.Ask(ctx, b, api.ChangesOf{ID: args[0], Changes: *changes})
+		return api.SetAvailability.Ask(ctx, b, api.ChangesOf{ID: args[0], Body: *changes})
 	})
 	return cmd
 }
@@ -191,7 +191,7 @@ func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Comman
 			ctx context.Context, b api.Backend, args []string,
 		) (projections.Availability, error) {
 			return api.SetAvailability.Ask(ctx, b, api.ChangesOf{
-				ID: args[0], Changes: api.Changes{Enabled: &enabled},
+				ID: args[0], Body: api.Changes{Enabled: &enabled},
 			})
 		}),
 	}

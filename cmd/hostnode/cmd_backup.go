@@ -29,7 +29,7 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return api.Backup{}, fmt.Errorf("back up: %w", err)
 			}
-			return api.MakeBackup.Ask(ctx, b, api.IntoDir{Dir: dir})
+			return api.MakeBackup.Ask(ctx, b, api.Send(api.IntoDir{Dir: dir}))
 		}, printBackup),
 	}
 }

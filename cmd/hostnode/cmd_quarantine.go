@@ -39,4 +39,4 @@ func printTriedAgain(p *cli.Printer, q api.Quarantine) error {
 	return printQuarantine(p, q)
 }
 
-func ofWork(name string) api.OfWork { return api.OfWork{Work: name} }
+func ofWork(name string) api.Sent[api.OfWork] { return api.Send(api.OfWork{Work: name}) }

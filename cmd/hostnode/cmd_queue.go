@@ -86,9 +86,9 @@ func (a *app) drainCommand() *cobra.Command {
 			"even if the host is restarted.",
 		RunE: cli.Asking(a.App, cli.Change, func(ctx context.Context, b api.Backend, _ []string) (api.Queue, error) {
 			if resume {
-				return api.ResumeQueue.Ask(ctx, b, api.Why{Reason: reason})
+				return api.ResumeQueue.Ask(ctx, b, api.Send(api.Why{Reason: reason}))
 			}
-			return api.PauseQueue.Ask(ctx, b, api.Why{Reason: reason})
+			return api.PauseQueue.Ask(ctx, b, api.Send(api.Why{Reason: reason}))
 		}, func(p *cli.Printer, q api.Queue) error {
 			if q.Paused && q.ByOperator {
 				p.Line("draining: no new slots are taken; sales go on. Sell again: hostnode drain --resume")

@@ -80,7 +80,7 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 				return placed{}, fmt.Errorf("%w: --size: %w", cli.ErrUsage, err)
 			}
 		}
-		piece, err := api.ImportPiece.Ask(ctx, b, api.OfFile{Path: path})
+		piece, err := api.ImportPiece.Ask(ctx, b, api.Send(api.OfFile{Path: path}))
 		if err != nil {
 			return placed{}, err
 		}
@@ -88,7 +88,7 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 		if cmd.Flags().Changed("sector") {
 			s, err = orderSector(ctx, b, number, api.VerbAddPiece, api.SectorOrder{Piece: &piece, By: by})
 		} else {
-			s, err = api.PlacePiece.Ask(ctx, b, api.Placing{Piece: piece, Size: padded, By: by})
+			s, err = api.PlacePiece.Ask(ctx, b, api.Send(api.Placing{Piece: piece, Size: padded, By: by}))
 		}
 		return placed{piece, s}, err
 	}, printPlaced)
@@ -168,7 +168,7 @@ func (a *app) sectorsOrder(o ordering) *cobra.Command {
 func orderSector(
 	ctx context.Context, b api.Backend, number uint64, verb api.Verb, order api.SectorOrder,
 ) (api.Sector, error) {
-	return api.OrderSector(verb).Ask(ctx, b, api.OrderOf{Number: number, SectorOrder: order})
+	return api.OrderSector(verb).Ask(ctx, b, api.OrderOf{Number: number, Body: order})
 }
 
 // losesDeposit says that a sector that the contract has would be left alone by an order; empty: it would not.
@@ -234,7 +234,7 @@ func orderAll(
 	if err := knownStates(states); err != nil {
 		return out, err
 	}
-	there, err := api.ListSectors.Ask(ctx, b, api.None{})
+	there, err := api.ListSectors.Ask(ctx, b, api.Then{})
 	if err != nil {
 		return out, err
 	}

@@ -36,7 +36,7 @@ func (a *app) sectorsList() *cobra.Command {
 		if err := knownStates(states); err != nil {
 			return api.Sectors{}, err
 		}
-		all, err := api.ListSectors.Ask(ctx, b, api.None{})
+		all, err := api.ListSectors.Ask(ctx, b, api.Then{})
 		if len(states) > 0 {
 			all.Provider.Sectors = slices.DeleteFunc(all.Provider.Sectors, func(s projections.Sector) bool {
 				return !slices.Contains(states, s.State)

@@ -19,6 +19,7 @@ type noteReader interface {
 }
 
 type aboutNotes struct {
+	api.Then
 	Book string `path:"book"`
 }
 
@@ -30,14 +31,14 @@ func (notesRead) Notes(_ context.Context, q aboutNotes) (string, error) {
 
 // A machine that is a row has its command, its --at and its JSON.
 func TestAMachineBringsItsCommands(t *testing.T) {
-	list := api.Question("notes/{book}", noteReader.Notes)
+	list := api.Question("notes/{book}", "Notes", noteReader.Notes)
 	notes := api.Machine{
 		Calls: []api.Route{list}, Reads: func(api.Reading) any { return notesRead{} },
 	}
 	before := machines.All
 	machines.All = []machines.Row{{API: notes, Commands: func(a *cli.App) *cobra.Command {
 		return cli.AsAt(a, &cobra.Command{Use: "notes BOOK", Args: cobra.ExactArgs(1)},
-			cli.Named(list, func(book string) aboutNotes { return aboutNotes{book} }),
+			cli.Named(list, func(book string) aboutNotes { return aboutNotes{Book: book} }),
 			func(p *cli.Printer, text string) error {
 				p.Line("%s", text)
 				return nil

@@ -54,7 +54,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	var s api.Status
 	for len(s.Readiness) == 0 || s.Readiness[0].Code != "chain-away" {
 		var err error
-		if s, err = api.ShowStatus.Ask(waiting, client, api.None{}); err != nil && waiting.Err() != nil {
+		if s, err = api.ShowStatus.Ask(waiting, client, api.Then{}); err != nil && waiting.Err() != nil {
 			t.Fatalf("%v; the last status: %+v", err, s)
 		}
 		select {
@@ -71,7 +71,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	if a, err := api.RunAudit.Ask(waiting, client, api.AuditOptions{}); err != nil || !a.Clean || a.Store == nil {
 		t.Errorf("audit: %v, %+v", err, a)
 	}
-	if _, err := api.PauseQueue.Ask(waiting, client, api.Why{Reason: "no"}); !errors.Is(err, problem.ErrStandby) {
+	if _, err := api.PauseQueue.Ask(waiting, client, api.Send(api.Why{Reason: "no"})); !errors.Is(err, problem.ErrStandby) {
 		t.Errorf("a command: %v", err)
 	}
 	stop()

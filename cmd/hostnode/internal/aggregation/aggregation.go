@@ -24,8 +24,8 @@ func API() api.Machine {
 
 // The calls.
 var (
-	ShowQueue = api.Question("aggregation/queue", reader.queue)
-	ListDeals = api.Question("aggregation/deals", reader.deals)
+	ShowQueue = api.Question("aggregation/queue", "What waits", reader.queue)
+	ListDeals = api.Question("aggregation/deals", "The deals about aggregates", reader.deals)
 )
 
 // reader answers questions from the record.
@@ -56,7 +56,7 @@ type Waiting[T any] struct {
 	First []T `json:"first"`
 }
 
-func (r reader) queue(context.Context, api.None) (Queue, error) {
+func (r reader) queue(context.Context, api.Then) (Queue, error) {
 	contents, cargo := only[view.Contents](r, events.CategoryContent), only[view.Cargo](r, events.CategoryCargo)
 	aggregates := view.AggregateQueue(cargo, r.all())
 	return Queue{
@@ -77,7 +77,7 @@ type Deals struct {
 	Rejected []view.Deal `json:"rejected"`
 }
 
-func (r reader) deals(context.Context, api.None) (Deals, error) {
+func (r reader) deals(context.Context, api.Then) (Deals, error) {
 	all := r.all()
 	return Deals{
 		AsOf: r.AsOf, Pending: view.ByStatus(all, events.DealPending, events.DealSigned),

@@ -54,7 +54,7 @@ func reading(t *testing.T, history bool) reader {
 }
 
 func TestWhatWaitsIsShown(t *testing.T) {
-	q, err := reading(t, true).queue(t.Context(), api.None{})
+	q, err := reading(t, true).queue(t.Context(), api.Then{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestWhatWaitsIsShown(t *testing.T) {
 }
 
 func TestDealsAreShownByStatus(t *testing.T) {
-	d, err := reading(t, true).deals(t.Context(), api.None{})
+	d, err := reading(t, true).deals(t.Context(), api.Then{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestDealsAreShownByStatus(t *testing.T) {
 
 func TestAHostWithoutARecordHasNoQueueAndNoDeals(t *testing.T) {
 	r := reading(t, false)
-	q, _ := r.queue(t.Context(), api.None{})
-	d, _ := r.deals(t.Context(), api.None{})
+	q, _ := r.queue(t.Context(), api.Then{})
+	d, _ := r.deals(t.Context(), api.Then{})
 	for _, answer := range []any{q, d} {
 		text, err := json.Marshal(answer)
 		if err != nil || strings.Contains(strings.Replace(string(text), `"asOf":null`, "", 1), "null") {

@@ -41,7 +41,7 @@ func submit(a *cli.App) *cobra.Command {
 				return Content{}, err
 			}
 		}
-		return PostContent.Ask(ctx, b, q)
+		return PostContent.Ask(ctx, b, api.Send(q))
 	}, printContent)
 	return cmd
 }
@@ -73,7 +73,7 @@ func piece(a *cli.App) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	return cli.AsAt(a, cmd, func(ctx context.Context, b api.Backend, args []string) (Standing, error) {
-		return ShowPiece.Ask(ctx, b, OfPiece{args[0]})
+		return ShowPiece.Ask(ctx, b, OfPiece{Piece: args[0]})
 	}, printStanding)
 }
 
@@ -86,7 +86,7 @@ func proof(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&file, "output", "", "the `file` to write; empty: standard output")
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (inclusion.File, error) {
-		f, err := ShowProof.Ask(ctx, b, OfPiece{args[0]})
+		f, err := ShowProof.Ask(ctx, b, OfPiece{Piece: args[0]})
 		if err != nil || file == "" {
 			return f, err
 		}
@@ -181,11 +181,11 @@ func report(a *cli.App) *cobra.Command {
 			"again under their priorities. Repeated, it is the same.",
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringSliceVar(&q.Bad, "bad", nil, "the `CIDs` of bad pieces; none: nobody knows")
-	cmd.Flags().StringVar(&q.Reason, "reason", "", "the `reason`; it is recorded")
-	cli.WithBy(cmd, &q.By)
+	cmd.Flags().StringSliceVar(&q.Body.Bad, "bad", nil, "the `CIDs` of bad pieces; none: nobody knows")
+	cmd.Flags().StringVar(&q.Body.Reason, "reason", "", "the `reason`; it is recorded")
+	cli.WithBy(cmd, &q.Body.By)
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (Aggregate, error) {
-		if q.Aggregate = args[0]; q.Reason == "" {
+		if q.Aggregate = args[0]; q.Body.Reason == "" {
 			return Aggregate{}, errors.Join(cli.ErrUsage, errors.New("say why with --reason"))
 		}
 		if _, err := ReportAggregate.Ask(ctx, b, q); err != nil {
@@ -204,8 +204,8 @@ func retry(a *cli.App) *cobra.Command {
 			"another piece takes the place of the first. A piece that a broker refused stays refused.",
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringVar(&q.Reason, "reason", "", "the `reason`; it is recorded")
-	cli.WithBy(cmd, &q.By)
+	cmd.Flags().StringVar(&q.Body.Reason, "reason", "", "the `reason`; it is recorded")
+	cli.WithBy(cmd, &q.Body.By)
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (Content, error) {
 		q.Link = args[0]
 		return RetryContent.Ask(ctx, b, q)

@@ -39,20 +39,23 @@ type Ordering interface {
 
 // The calls.
 var (
-	PostContent = api.Order(http.MethodPost, "aggregation/contents",
-		func(r Ordering, ctx context.Context, q NewContent) (Content, error) { return q.post(ctx, r) })
-	PostPiece = api.Order(http.MethodPost, "aggregation/pieces",
-		func(r Ordering, ctx context.Context, q NewPiece) (Content, error) { return q.post(ctx, r) })
-	RetryContent = api.Order(http.MethodPost, "aggregation/contents/{link}/retry",
+	PostContent = api.Order(http.MethodPost, "aggregation/contents", "Hand in a CAR",
+		func(r Ordering, ctx context.Context, q api.Sent[NewContent]) (Content, error) { return q.Body.post(ctx, r) })
+	PostPiece = api.Order(http.MethodPost, "aggregation/pieces", "Hand in a piece that was derived from a CAR",
+		func(r Ordering, ctx context.Context, q api.Sent[NewPiece]) (Content, error) { return q.Body.post(ctx, r) })
+	RetryContent = api.Order(http.MethodPost, "aggregation/contents/{link}/retry", "Have a CAR read once more",
 		func(r Ordering, ctx context.Context, q Retry) (Content, error) { return q.order(ctx, r) })
 	ReportAggregate = api.Order(http.MethodPost, "aggregation/aggregates/{aggregate}/report",
+		"Say that an aggregate failed, and which of its pieces are bad",
 		func(r Ordering, ctx context.Context, q Report) (none api.None, err error) {
 			return none, q.order(ctx, r)
 		})
-	ShowPiece     = api.Question("aggregation/pieces/{piece}", reader.piece)
-	ListFerries   = api.Question("aggregation/aggregates", reader.aggregates)
-	ShowAggregate = api.Question("aggregation/aggregates/{aggregate}", reader.aggregate)
-	ShowProof     = api.Question("aggregation/pieces/{piece}/proof", reader.proof)
+	ShowPiece = api.Question("aggregation/pieces/{piece}", "How a piece stands: since when, and what it waits for",
+		reader.piece)
+	ListFerries   = api.Question("aggregation/aggregates", "Aggregates, and what becomes one", reader.aggregates)
+	ShowAggregate = api.Question("aggregation/aggregates/{aggregate}", "An aggregate and its pieces", reader.aggregate)
+	ShowProof     = api.Question("aggregation/pieces/{piece}/proof", "The proof that a piece is in its aggregate",
+		reader.proof)
 )
 
 // NewContent is a CAR that was written to a source.
@@ -113,7 +116,12 @@ func (q NewPiece) post(ctx context.Context, r Ordering) (c Content, err error) {
 
 // Retry has a CAR read once more.
 type Retry struct {
-	Link   string `json:"-" path:"link"`
+	Link string `path:"link"`
+	Body Because
+}
+
+// Because is who orders something, and why.
+type Because struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
@@ -123,7 +131,7 @@ func (q Retry) order(ctx context.Context, r Ordering) (c Content, err error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", content.ErrUnknown, err)
 	}
-	answer, err := r.Order(ctx, room.Order{Retry: &room.Retry{Link: link, By: q.By, Reason: q.Reason}})
+	answer, err := r.Order(ctx, room.Order{Retry: &room.Retry{Link: link, By: q.Body.By, Reason: q.Body.Reason}})
 	if err != nil {
 		return c, err
 	}
@@ -140,15 +148,19 @@ func ordered(ctx context.Context, r Ordering, link events.ContentLink, q content
 
 // Report says that an aggregate failed. Repeated, it is the same.
 type Report struct {
-	Aggregate string   `json:"-" path:"aggregate"`
-	Bad       []string `json:"bad,omitempty"` // piece CIDs, of version 1; none: nobody knows
-	Reason    string   `json:"reason"`
-	By        string   `json:"by"`
+	Aggregate string `path:"aggregate"`
+	Body      Failure
+}
+
+// Failure is what is said of an aggregate.
+type Failure struct {
+	Bad []string `json:"bad,omitempty"` // piece CIDs, of version 1; none: nobody knows
+	Because
 }
 
 func (q Report) order(ctx context.Context, r Ordering) error {
-	_, err := r.Order(ctx, room.Order{Report: &room.Report{By: q.By, DealReport: events.DealReport{
-		Aggregate: q.Aggregate, Status: events.DealRejected, Bad: q.Bad, Reason: q.Reason,
+	_, err := r.Order(ctx, room.Order{Report: &room.Report{By: q.Body.By, DealReport: events.DealReport{
+		Aggregate: q.Aggregate, Status: events.DealRejected, Bad: q.Body.Bad, Reason: q.Body.Reason,
 	}}})
 	return err
 }
@@ -178,6 +190,7 @@ func contentOf(link events.ContentLink, s content.State) Content {
 
 // OfPiece asks about a piece, by its CID of version 1 or 2, or by the CID of its CAR.
 type OfPiece struct {
+	api.Then
 	Piece string `path:"piece"`
 }
 
@@ -347,12 +360,13 @@ type Aggregates struct {
 	Aggregates []view.Ferry `json:"aggregates"`
 }
 
-func (r reader) aggregates(context.Context, api.None) (Aggregates, error) {
+func (r reader) aggregates(context.Context, api.Then) (Aggregates, error) {
 	return Aggregates{r.AsOf, append([]view.Ferry{}, only[view.Cargo](r, events.CategoryCargo).Ferries...)}, nil
 }
 
 // OfAggregate asks about an aggregate, and for a page of its pieces.
 type OfAggregate struct {
+	api.Then
 	Aggregate string `path:"aggregate"`
 	From      int    `query:"from"`
 	Limit     int    `query:"limit" default:"100"`

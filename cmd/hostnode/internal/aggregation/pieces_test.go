@@ -173,7 +173,7 @@ func TestAPieceSaysWhatItWaitsFor(t *testing.T) {
 	r.pieces(cargo.Set{At: r.now, Packing: cargo.Documented()})
 	standing := func(cid string) Standing {
 		t.Helper()
-		s, err := r.reader().piece(t.Context(), OfPiece{cid})
+		s, err := r.reader().piece(t.Context(), OfPiece{Piece: cid})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestAPieceSaysWhatItWaitsFor(t *testing.T) {
 		"x": cargo.ErrUnknownPiece, commd.CID(commd.Node{77}): cargo.ErrUnknownPiece,
 		events.ContentLink{77}.String(): content.ErrUnknown,
 	} {
-		if _, err := r.reader().piece(t.Context(), OfPiece{cid}); !errors.Is(err, want) {
+		if _, err := r.reader().piece(t.Context(), OfPiece{Piece: cid}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", cid, err, want)
 		}
 	}
@@ -252,7 +252,7 @@ func TestAnAggregateIsShownInPages(t *testing.T) {
 	cid := commd.CID(r.aggregate().Root())
 	var list []Place
 	for from := 0; ; {
-		page, err := r.reader().aggregate(t.Context(), OfAggregate{cid, from, 3})
+		page, err := r.reader().aggregate(t.Context(), OfAggregate{Aggregate: cid, From: from, Limit: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,16 +272,16 @@ func TestAnAggregateIsShownInPages(t *testing.T) {
 		q    OfAggregate
 		want error
 	}{
-		"before the first": {OfAggregate{cid, -1, 10}, problem.ErrBadRequest},
-		"no pieces":        {OfAggregate{cid, 0, 0}, problem.ErrBadRequest},
-		"too many":         {OfAggregate{cid, 0, maxPage + 1}, problem.ErrBadRequest},
-		"unknown":          {OfAggregate{"x", 0, 10}, cargo.ErrUnknown},
+		"before the first": {OfAggregate{Aggregate: cid, From: -1, Limit: 10}, problem.ErrBadRequest},
+		"no pieces":        {OfAggregate{Aggregate: cid, From: 0, Limit: 0}, problem.ErrBadRequest},
+		"too many":         {OfAggregate{Aggregate: cid, From: 0, Limit: maxPage + 1}, problem.ErrBadRequest},
+		"unknown":          {OfAggregate{Aggregate: "x", From: 0, Limit: 10}, cargo.ErrUnknown},
 	} {
 		if _, err := r.reader().aggregate(t.Context(), c.q); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if page, err := r.reader().aggregate(t.Context(), OfAggregate{cid, math.MaxInt, 10}); err != nil || len(page.List) > 0 || page.Next != 0 {
+	if page, err := r.reader().aggregate(t.Context(), OfAggregate{Aggregate: cid, From: math.MaxInt, Limit: 10}); err != nil || len(page.List) > 0 || page.Next != 0 {
 		t.Errorf("behind the last: %v, %v", page.List, err)
 	}
 }
@@ -299,13 +299,13 @@ func flipped(good []byte) []byte {
 func TestAProofIsStoredOrMadeAgain(t *testing.T) {
 	r := newRecord(t)
 	waiting, _, _ := r.car('a', true)
-	if _, err := r.reader().proof(t.Context(), OfPiece{waiting.String()}); !errors.Is(err, cargo.ErrNoProof) {
+	if _, err := r.reader().proof(t.Context(), OfPiece{Piece: waiting.String()}); !errors.Is(err, cargo.ErrNoProof) {
 		t.Errorf("of a queued piece: %v", err)
 	}
 	r.car('b', true)
 	a := r.aggregate()
 	r.add(events.DealStream(me, commd.CID(a.Root())), &messages.DealOffered{At: events.TimeToMessage(r.now), Size: 1 << 20})
-	want, err := r.reader().proof(t.Context(), OfPiece{waiting.String()})
+	want, err := r.reader().proof(t.Context(), OfPiece{Piece: waiting.String()})
 	if err != nil || want.Verify() != nil || commd.Node(want.Aggregate.CID) != a.Root() || want.Content != waiting {
 		t.Fatalf("%+v: %v", want, err)
 	}
@@ -324,7 +324,7 @@ func TestAProofIsStoredOrMadeAgain(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.reader().proof(t.Context(), OfPiece{waiting.String()})
+		got, err := r.reader().proof(t.Context(), OfPiece{Piece: waiting.String()})
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-stored +made again):\n%s", what, err, diff)
 		}
@@ -380,7 +380,7 @@ func TestBadRequestsAreRefusedBeforeTheyAreOrdered(t *testing.T) {
 	if _, err := (Retry{Link: "x"}).order(t.Context(), o); !errors.Is(err, content.ErrUnknown) || len(o.all) > 0 {
 		t.Errorf("a retry without a CID: %v", err)
 	}
-	if err := (Report{Aggregate: root, By: "anna", Bad: []string{"p"}}).order(t.Context(), o); err != nil ||
+	if err := (Report{Aggregate: root, Body: Failure{Bad: []string{"p"}, Because: Because{By: "anna"}}}).order(t.Context(), o); err != nil ||
 		o.all[0].Report.Status != events.DealRejected || o.all[0].Report.By != "anna" {
 		t.Errorf("a report: %v, %+v", err, o.all)
 	}

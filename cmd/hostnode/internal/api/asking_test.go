@@ -17,19 +17,19 @@ func (a asking) At(ctx context.Context, when api.When) (asking, error) {
 }
 
 func (a asking) Status(ctx context.Context) (api.Status, error) {
-	return api.ShowStatus.Ask(ctx, a.Backend, api.None{})
+	return api.ShowStatus.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) Ledger(ctx context.Context) (api.Ledger, error) {
-	return api.ShowLedger.Ask(ctx, a.Backend, api.None{})
+	return api.ShowLedger.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) Queue(ctx context.Context) (api.Queue, error) {
-	return api.ShowQueue.Ask(ctx, a.Backend, api.None{})
+	return api.ShowQueue.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) Members(ctx context.Context) (api.Members, error) {
-	return api.ListMembers.Ask(ctx, a.Backend, api.None{})
+	return api.ListMembers.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) Sales(ctx context.Context, settled int) (api.Sales, error) {
@@ -41,7 +41,7 @@ func (a asking) Sale(ctx context.Context, slot string) (api.Story, error) {
 }
 
 func (a asking) Sectors(ctx context.Context) (api.Sectors, error) {
-	return api.ListSectors.Ask(ctx, a.Backend, api.None{})
+	return api.ListSectors.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) Sector(ctx context.Context, n uint64) (api.Sector, error) {
@@ -53,23 +53,23 @@ func (a asking) SectorTimeline(ctx context.Context, n uint64, page projections.P
 }
 
 func (a asking) SectorFaults(ctx context.Context) (api.SectorFaults, error) {
-	return api.ListFaults.Ask(ctx, a.Backend, api.None{})
+	return api.ListFaults.Ask(ctx, a.Backend, api.Then{})
 }
 
 func (a asking) AddAvailability(ctx context.Context, o api.Offer) (projections.Availability, error) {
-	return api.AddAvailability.Ask(ctx, a.Backend, o)
+	return api.AddAvailability.Ask(ctx, a.Backend, api.Send(o))
 }
 
 func (a asking) SetAvailability(ctx context.Context, id string, to api.Changes) (projections.Availability, error) {
-	return api.SetAvailability.Ask(ctx, a.Backend, api.ChangesOf{ID: id, Changes: to})
+	return api.SetAvailability.Ask(ctx, a.Backend, api.ChangesOf{ID: id, Body: to})
 }
 
 func (a asking) PauseQueue(ctx context.Context, why string) (api.Queue, error) {
-	return api.PauseQueue.Ask(ctx, a.Backend, api.Why{Reason: why})
+	return api.PauseQueue.Ask(ctx, a.Backend, api.Send(api.Why{Reason: why}))
 }
 
 func (a asking) ResumeQueue(ctx context.Context, why string) (api.Queue, error) {
-	return api.ResumeQueue.Ask(ctx, a.Backend, api.Why{Reason: why})
+	return api.ResumeQueue.Ask(ctx, a.Backend, api.Send(api.Why{Reason: why}))
 }
 
 func (a asking) Quarantine(ctx context.Context) (api.Quarantine, error) {
@@ -77,7 +77,7 @@ func (a asking) Quarantine(ctx context.Context) (api.Quarantine, error) {
 }
 
 func (a asking) TryAgain(ctx context.Context, work string) (api.Quarantine, error) {
-	return api.TryAgain.Ask(ctx, a.Backend, api.OfWork{Work: work})
+	return api.TryAgain.Ask(ctx, a.Backend, api.Send(api.OfWork{Work: work}))
 }
 
 func (a asking) Audit(ctx context.Context, o api.AuditOptions) (api.Audit, error) {
@@ -89,11 +89,11 @@ func (a asking) Replay(ctx context.Context, q api.ReplayQuestion) (replay.Result
 }
 
 func (a asking) Backup(ctx context.Context, dir string) (api.Backup, error) {
-	return api.MakeBackup.Ask(ctx, a.Backend, api.IntoDir{Dir: dir})
+	return api.MakeBackup.Ask(ctx, a.Backend, api.Send(api.IntoDir{Dir: dir}))
 }
 
 func (a asking) ImportPiece(ctx context.Context, path string) (api.Piece, error) {
-	return api.ImportPiece.Ask(ctx, a.Backend, api.OfFile{Path: path})
+	return api.ImportPiece.Ask(ctx, a.Backend, api.Send(api.OfFile{Path: path}))
 }
 
 func (a asking) Pieces(ctx context.Context) (api.Pieces, error) {
@@ -105,7 +105,7 @@ func (a asking) RemovePiece(ctx context.Context, cid string) (api.StoredPiece, e
 }
 
 func (a asking) PlacePiece(ctx context.Context, p api.Placing) (api.Sector, error) {
-	return api.PlacePiece.Ask(ctx, a.Backend, p)
+	return api.PlacePiece.Ask(ctx, a.Backend, api.Send(p))
 }
 
 func (a asking) RemoveAvailability(ctx context.Context, id string) (string, error) {
@@ -114,10 +114,10 @@ func (a asking) RemoveAvailability(ctx context.Context, id string) (string, erro
 }
 
 func (a asking) BeginSector(ctx context.Context, s api.NewSector) (uint64, error) {
-	begun, err := api.BeginSector.Ask(ctx, a.Backend, s)
+	begun, err := api.BeginSector.Ask(ctx, a.Backend, api.Send(s))
 	return begun.Number, err
 }
 
 func (a asking) OrderSector(ctx context.Context, n uint64, v api.Verb, o api.SectorOrder) (api.Sector, error) {
-	return api.OrderSector(v).Ask(ctx, a.Backend, api.OrderOf{Number: n, SectorOrder: o})
+	return api.OrderSector(v).Ask(ctx, a.Backend, api.OrderOf{Number: n, Body: o})
 }

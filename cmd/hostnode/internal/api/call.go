@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding"
 	"errors"
@@ -9,45 +8,62 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
-// Call is one question to a host, or one order: where it is in the API, and who answers it. All that the server and its
-// clients know of it is here. R is what somebody must be able to do to answer, Q the question and A its answer. Fields
-// of Q with the tag path or query travel in the address, with the tag default if they are absent; the others are the
-// JSON body, which is sent if there are any.
+// Call is one question to a host, or one order: where it is in the API, and who answers it. All that the server, its
+// clients and the OpenAPI document know of it is here. R is what somebody must be able to do to answer, Q the question
+// and A its answer. Q is as huma wants it: fields with the tag path or query travel in the address, with the tag default
+// if they are absent, and a field Body is the JSON body.
 type Call[R, Q, A any] struct {
-	method, path string // of the path, what follows /v1/
+	method, path string // of the path, what follows Root
+	says         string // a line for the document
 	limit        time.Duration
-	past         bool
 	do           func(R, context.Context, Q) (A, error)
 }
 
 // None is the question of a call that needs to be told nothing.
 type None struct{}
 
-// Question asks something of which the record knows how it was, too: it is answered of the past below /v1/past.
-func Question[R, Q, A any](path string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
-	return Call[R, Q, A]{http.MethodGet, path, answerTime, true, do}
+// Then is a point in the record: what ParseWhen reads; empty: now. It is part of the questions of which the record
+// knows how it was.
+type Then struct {
+	At string `query:"at" doc:"as of a time (2026-11-20T08:00:00Z, 2026-11-20) or a position (@1234); absent: now"`
+}
+
+func (t Then) when() (When, error) { return ParseWhen(t.At, distant) }
+
+// Sent is a question that is only a body.
+type Sent[T any] struct{ Body T }
+
+// Send makes it.
+func Send[T any](body T) Sent[T] { return Sent[T]{body} }
+
+// Question asks something of which the record knows how it was, too.
+func Question[R any, Q interface{ when() (When, error) }, A any](
+	path, says string, do func(R, context.Context, Q) (A, error),
+) Call[R, Q, A] {
+	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, do}
 }
 
 // Inspect asks something of the present, or of the whole record.
-func Inspect[R, Q, A any](path string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
-	return Call[R, Q, A]{http.MethodGet, path, answerTime, false, do}
+func Inspect[R, Q, A any](path, says string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
+	return Call[R, Q, A]{http.MethodGet, path, says, answerTime, do}
 }
 
 // Order changes something; it is durable when the answer comes.
-func Order[R, Q, A any](method, path string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
-	return Call[R, Q, A]{method, path, answerTime, false, do}
+func Order[R, Q, A any](method, path, says string, do func(R, context.Context, Q) (A, error)) Call[R, Q, A] {
+	return Call[R, Q, A]{method, path, says, answerTime, do}
 }
 
-// plain is an answer to a call that needs to be told nothing.
-func plain[R, A any](do func(R, context.Context) (A, error)) func(R, context.Context, None) (A, error) {
-	return func(r R, ctx context.Context, _ None) (A, error) { return do(r, ctx) }
+// plain is an answer to a call that needs to be told nothing, or only when.
+func plain[R, Q, A any](do func(R, context.Context) (A, error)) func(R, context.Context, Q) (A, error) {
+	return func(r R, ctx context.Context, _ Q) (A, error) { return do(r, ctx) }
 }
 
 // long lets a call take as long as an audit.
@@ -61,6 +77,11 @@ func (c Call[R, Q, A]) Ask(ctx context.Context, b Backend, q Q) (answer A, err e
 	if client, ok := b.(*Client); ok {
 		return over[A](ctx, client, c.method, c.path, q)
 	}
+	if then, ok := any(q).(interface{ when() (When, error) }); ok {
+		if b, err = at(ctx, b, then); err != nil {
+			return answer, err
+		}
+	}
 	r, err := answererOf[R](b)
 	if err != nil {
 		return answer, err
@@ -70,6 +91,15 @@ func (c Call[R, Q, A]) Ask(ctx context.Context, b Backend, q Q) (answer A, err e
 		err = live.catchUp(ctx) // So that the next question shows what was ordered.
 	}
 	return answer, err
+}
+
+// at is the backend as it was when a question wants to know.
+func at(ctx context.Context, b Backend, then interface{ when() (When, error) }) (Backend, error) {
+	when, err := then.when()
+	if err != nil || when.Zero() {
+		return b, err
+	}
+	return b.At(ctx, when)
 }
 
 // errNotHere: the question is about a machine that this host does not run.
@@ -104,111 +134,80 @@ func answererOf[R any](b Backend) (r R, err error) {
 
 // Route is a Call for the server, which does not need its types.
 type Route interface {
-	place() (method, path string, limit time.Duration, past bool)
-	// answer decodes the question of a request, and has it answered.
-	answer(b Backend, r *http.Request) (any, error)
+	place() (method, path string)
+	// register adds it to an API over a backend.
+	register(to huma.API, b Backend)
 }
 
-// Place is where a route is: its method, and its path below /v1/.
+// Place is where a route is: its method, and its path below Root.
 func Place(r Route) string {
-	method, path, _, _ := r.place()
+	method, path := r.place()
 	return method + " " + path
 }
 
-func (c Call[R, Q, A]) place() (method, path string, limit time.Duration, past bool) {
-	return c.method, c.path, c.limit, c.past
-}
+func (c Call[R, Q, A]) place() (method, path string) { return c.method, c.path }
 
-func (c Call[R, Q, A]) answer(b Backend, r *http.Request) (any, error) {
-	var q Q
-	if err := decodeQuestion(r, &q); err != nil {
-		return nil, err
-	}
-	return c.Ask(r.Context(), b, q)
-}
+// answered is an answer as huma writes it.
+type answered[A any] struct{ Body A }
 
-// eachParam goes through the fields of a question that travel in the address, and says whether there are others.
-func eachParam(q reflect.Value, do func(field reflect.Value, tag reflect.StructTag) error) (body bool, err error) {
-	for i := range q.NumField() {
-		tag := q.Type().Field(i).Tag
-		if tag.Get("path") == "" && tag.Get("query") == "" {
-			body = true
-			continue
+func (c Call[R, Q, A]) register(to huma.API, b Backend) {
+	first, _, _ := strings.Cut(c.path, "/")
+	op := huma.Operation{
+		OperationID: strings.ToLower(c.method) + "-" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(c.path),
+		Method:      c.method, Path: Root + c.path, Summary: c.says, Tags: []string{first},
+		MaxBodyBytes: MaxBody, BodyReadTimeout: readTime,
+	}
+	huma.Register(to, op, func(ctx context.Context, q *Q) (*answered[A], error) {
+		ctx, cancel := context.WithTimeout(ctx, c.limit)
+		defer cancel()
+		answer, err := c.Ask(ctx, b, *q)
+		if err != nil {
+			return nil, explained(err)
 		}
-		err = errors.Join(err, do(q.Field(i), tag))
-	}
-	return body, err
-}
-
-// decodeQuestion reads a question from a request.
-func decodeQuestion(r *http.Request, into any) error {
-	query := r.URL.Query()
-	read := func(field reflect.Value, tag reflect.StructTag) error {
-		if name := tag.Get("path"); name != "" {
-			return readParam(field, name, r.PathValue(name))
-		}
-		name := tag.Get("query")
-		if text := cmp.Or(query.Get(name), tag.Get("default")); text != "" {
-			return readParam(field, name, text)
-		}
-		return nil
-	}
-	body, err := eachParam(reflect.ValueOf(into).Elem(), read)
-	if err == nil && body {
-		err = decode(r.Body, into)
-	}
-	return err
-}
-
-// readParam reads one field. A field that can be read in no way is a mistake in the declaration of its call.
-func readParam(field reflect.Value, name, text string) (err error) {
-	kind := "number"
-	if own, ok := field.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return own.UnmarshalText([]byte(text))
-	}
-	switch {
-	case field.Kind() == reflect.String:
-		field.SetString(text)
-	case field.Kind() == reflect.Bool:
-		var yes bool
-		yes, err = strconv.ParseBool(text)
-		kind = "truth value"
-		field.SetBool(yes)
-	case field.CanInt():
-		var n int64
-		n, err = strconv.ParseInt(text, 10, field.Type().Bits())
-		field.SetInt(n)
-	case field.CanUint():
-		var n uint64
-		n, err = strconv.ParseUint(text, 10, field.Type().Bits())
-		field.SetUint(n)
-	default:
-		panic(fmt.Sprintf("api: parameter %s has type %s", name, field.Type()))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s = %.40q is no %s", problem.ErrBadRequest, name, text, kind)
-	}
-	return nil
-}
-
-// address writes a question's path and query, and says whether it has a body.
-func address(path string, q any) (whole string, query url.Values, body bool, err error) {
-	query = url.Values{}
-	body, err = eachParam(reflect.ValueOf(q), func(field reflect.Value, tag reflect.StructTag) error {
-		text := fmt.Sprint(field.Interface())
-		if own, ok := field.Interface().(encoding.TextMarshaler); ok {
-			b, err := own.MarshalText()
-			if err != nil {
-				return fmt.Errorf("encode the question: %w", err)
-			}
-			text = string(b)
-		}
-		if name := tag.Get("path"); name != "" {
-			path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(text))
-		} else if text != "" {
-			query.Set(tag.Get("query"), text)
-		}
-		return nil
+		return &answered[A]{answer}, nil
 	})
-	return path, query, body, err
+}
+
+// address writes a question's path and query, and returns its body; nil: it has none.
+func address(path string, q any) (whole string, query url.Values, body any, err error) {
+	query = url.Values{}
+	var wrong []error
+	for field, v := range fields(reflect.ValueOf(q)) {
+		in, inQuery := field.Tag.Get("path"), field.Tag.Get("query")
+		switch {
+		case field.Name == "Body":
+			body = v.Interface()
+		case in != "":
+			path = strings.ReplaceAll(path, "{"+in+"}", url.PathEscape(text(v, &wrong)))
+		case inQuery != "":
+			if t, is := v.Interface().(time.Time); is && t.IsZero() {
+				continue
+			}
+			if value := text(v, &wrong); value != "" {
+				query.Set(inQuery, value)
+			}
+		}
+	}
+	return path, query, body, errors.Join(wrong...)
+}
+
+// fields are those of a question, with those of what is embedded in it.
+func fields(q reflect.Value) func(yield func(reflect.StructField, reflect.Value) bool) {
+	return func(yield func(reflect.StructField, reflect.Value) bool) {
+		for _, f := range reflect.VisibleFields(q.Type()) {
+			if !f.Anonymous && !yield(f, q.FieldByIndex(f.Index)) {
+				return
+			}
+		}
+	}
+}
+
+func text(v reflect.Value, wrong *[]error) string {
+	own, ok := v.Interface().(encoding.TextMarshaler)
+	if !ok {
+		return fmt.Sprint(v.Interface())
+	}
+	b, err := own.MarshalText()
+	*wrong = append(*wrong, err)
+	return string(b)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -14,78 +15,84 @@ import (
 
 // The questions about how things are, or were.
 var (
-	ShowStatus  = Question("status", plain(Past.Status))
-	ShowLedger  = Question("ledger", plain(Past.Ledger))
-	ShowQueue   = Question("queue", plain(Past.Queue))
-	ListMembers = Question("members", plain(Past.Members))
-	ListSales   = Question("sales", func(p Past, ctx context.Context, q SalesQuestion) (Sales, error) {
-		return p.Sales(ctx, q.Settled)
-	})
-	ShowSale = Question("sales/{slot}", func(p Past, ctx context.Context, q OfSlot) (Story, error) {
-		return p.Sale(ctx, q.Slot)
-	})
-	ListSectors = Question("sectors", plain(SectorReader.Sectors))
-	ListFaults  = Question("sectors/faults", plain(SectorReader.SectorFaults))
-	ShowSector  = Question("sectors/{number}", func(r SectorReader, ctx context.Context, q OfSector) (Sector, error) {
-		return r.Sector(ctx, q.Number)
-	})
-	ShowTimeline = Question("sectors/{number}/timeline", func(
-		r SectorReader, ctx context.Context, q TimelineQuestion,
-	) (SectorTimeline, error) {
-		return r.SectorTimeline(ctx, q.Number, projections.Page{From: q.From, Most: q.Most})
-	})
+	ShowStatus = Question("status", "Whether the host sells and proves, why not, and how all of its parts are",
+		plain[Past, Then](Past.Status))
+	ShowLedger  = Question("ledger", "How the quota is used", plain[Past, Then](Past.Ledger))
+	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
+	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
+	ListSales   = Question("sales", "The open sales, and the newest settled ones",
+		func(p Past, ctx context.Context, q SalesQuestion) (Sales, error) { return p.Sales(ctx, q.Settled) })
+	ShowSale = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
+		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
+	ListSectors = Question("sectors", "All sectors, those that need a person first",
+		plain[SectorReader, Then](SectorReader.Sectors))
+	ListFaults = Question("sectors/faults", "The sectors with a fault that is not recovered",
+		plain[SectorReader, Then](SectorReader.SectorFaults))
+	ShowSector = Question("sectors/{number}", "One sector",
+		func(r SectorReader, ctx context.Context, q OfSector) (Sector, error) { return r.Sector(ctx, q.Number) })
+	ShowTimeline = Question("sectors/{number}/timeline", "A page of the events of a sector",
+		func(r SectorReader, ctx context.Context, q TimelineQuestion) (SectorTimeline, error) {
+			return r.SectorTimeline(ctx, q.Number, projections.Page{From: q.From, Most: q.Most})
+		})
 )
 
 // What is asked of the present only, or of the whole record.
 var (
-	ListAvailabilities = Inspect("availabilities", plain(Past.Ledger))
-	ListQuarantine     = Inspect("quarantine", plain(QuarantineReader.Quarantine))
-	ListPieces         = Inspect("pieces", plain(SectorOrders.Pieces)).long()
-	RunAudit           = Inspect("audit", Inspector.Audit).long()
-	ReplayStream       = Inspect("replay", Inspector.Replay).long()
+	ListAvailabilities = Inspect("availabilities", "What is put up for sale", plain[Past, None](Past.Ledger))
+	ListQuarantine     = Inspect("quarantine", "The work that the host leaves alone after failures",
+		plain[QuarantineReader, None](QuarantineReader.Quarantine))
+	ListPieces = Inspect("pieces", "The pieces that the host keeps",
+		plain[SectorOrders, None](SectorOrders.Pieces)).long()
+	RunAudit = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
+
+	ReplayStream = Inspect("replay", "The state of one stream's machine, now or then", Inspector.Replay).long()
 )
 
 // The orders.
 var (
-	AddAvailability = Order(http.MethodPost, "availabilities", Seller.AddAvailability)
-	SetAvailability = Order(http.MethodPatch, "availabilities/{id}", func(
-		s Seller, ctx context.Context, q ChangesOf,
-	) (projections.Availability, error) {
-		return s.SetAvailability(ctx, q.ID, q.Changes)
-	})
-	RemoveAvailability = Order(http.MethodDelete, "availabilities/{id}", func(
-		s Seller, ctx context.Context, q OfAvailability,
-	) (Removed, error) {
-		id, err := s.RemoveAvailability(ctx, q.ID)
-		return Removed{id}, err
-	})
-	PauseQueue = Order(http.MethodPost, "queue/pause", func(s Seller, ctx context.Context, q Why) (Queue, error) {
-		return s.PauseQueue(ctx, q.Reason)
-	})
-	ResumeQueue = Order(http.MethodPost, "queue/resume", func(s Seller, ctx context.Context, q Why) (Queue, error) {
-		return s.ResumeQueue(ctx, q.Reason)
-	})
-	TryAgain   = Order(http.MethodPost, "quarantine/retry", (*Live).TryAgain) // Only a running host can.
-	MakeBackup = Order(http.MethodPost, "backup", func(i Inspector, ctx context.Context, q IntoDir) (Backup, error) {
-		return i.Backup(ctx, q.Dir)
-	}).long()
+	AddAvailability = Order(http.MethodPost, "availabilities", "Put space up for sale",
+		func(s Seller, ctx context.Context, q Sent[Offer]) (projections.Availability, error) {
+			return s.AddAvailability(ctx, q.Body)
+		})
+	SetAvailability = Order(http.MethodPatch, "availabilities/{id}", "Change an availability",
+		func(s Seller, ctx context.Context, q ChangesOf) (projections.Availability, error) {
+			return s.SetAvailability(ctx, q.ID, q.Body)
+		})
+	RemoveAvailability = Order(http.MethodDelete, "availabilities/{id}", "Take an availability away",
+		func(s Seller, ctx context.Context, q OfAvailability) (Removed, error) {
+			id, err := s.RemoveAvailability(ctx, q.ID)
+			return Removed{id}, err
+		})
+	PauseQueue = Order(http.MethodPost, "queue/pause", "Take no more slots",
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.PauseQueue(ctx, q.Body.Reason) })
+	ResumeQueue = Order(http.MethodPost, "queue/resume", "Take slots again",
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.ResumeQueue(ctx, q.Body.Reason) })
+	TryAgain = Order(http.MethodPost, "quarantine/retry", "Try work again that the host leaves alone",
+		(*Live).TryAgain) // Only a running host can.
+	MakeBackup = Order(http.MethodPost, "backup", "Copy the embedded event store into an empty directory",
+		func(i Inspector, ctx context.Context, q Sent[IntoDir]) (Backup, error) {
+			return i.Backup(ctx, q.Body.Dir)
+		}).long()
 
-	ImportPiece = Order(http.MethodPost, "pieces", func(s SectorOrders, ctx context.Context, q OfFile) (Piece, error) {
-		return s.ImportPiece(ctx, q.Path)
-	}).long()
-	RemovePiece = Order(http.MethodDelete, "pieces/{cid}", func(
-		s SectorOrders, ctx context.Context, q OfPiece,
-	) (StoredPiece, error) {
-		return s.RemovePiece(ctx, q.CID)
+	ImportPiece = Order(http.MethodPost, "pieces", "Store a file of the host's machine as a piece",
+		func(s SectorOrders, ctx context.Context, q Sent[OfFile]) (Piece, error) {
+			return s.ImportPiece(ctx, q.Body.Path)
+		}).long()
+	RemovePiece = Order(http.MethodDelete, "pieces/{cid}", "Remove a piece that no sector needs",
+		func(s SectorOrders, ctx context.Context, q OfPiece) (StoredPiece, error) { return s.RemovePiece(ctx, q.CID) })
+	BeginSector = Order(http.MethodPost, "sectors", "Begin a sector, with all of its pieces or without any",
+		func(s SectorOrders, ctx context.Context, q Sent[NewSector]) (Numbered, error) {
+			n, err := s.BeginSector(ctx, q.Body)
+			return Numbered{n}, err
+		})
+	PlacePiece = Order(http.MethodPost, "sectors/pieces", "Add a piece to the first sector that has room, or begin one",
+		func(s SectorOrders, ctx context.Context, q Sent[Placing]) (Sector, error) { return s.PlacePiece(ctx, q.Body) })
+	sectorOrders = orders(map[Verb]string{
+		VerbAddPiece: "Add a piece to a sector", VerbDropPiece: "Take a piece out of a sector",
+		VerbPack: "Seal a sector as it is", VerbRetry: "Try again what failed",
+		VerbForce: "Set the state of a sector", VerbTerminate: "End a sector before its time",
+		VerbRemove: "Remove what is left of a sector",
 	})
-	BeginSector = Order(http.MethodPost, "sectors", func(
-		s SectorOrders, ctx context.Context, q NewSector,
-	) (Numbered, error) {
-		n, err := s.BeginSector(ctx, q)
-		return Numbered{n}, err
-	})
-	PlacePiece   = Order(http.MethodPost, "sectors/pieces", SectorOrders.PlacePiece)
-	sectorOrders = orders(VerbAddPiece, VerbDropPiece, VerbPack, VerbRetry, VerbForce, VerbTerminate, VerbRemove)
 )
 
 // Calls are all of them.
@@ -96,8 +103,8 @@ func Calls() []Route {
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
 		ReplayStream,
 	}
-	for _, order := range sectorOrders {
-		all = append(all, order)
+	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
+		all = append(all, sectorOrders[verb])
 	}
 	return all
 }
@@ -105,14 +112,13 @@ func Calls() []Route {
 type sectorCall = Call[SectorOrders, OrderOf, Sector]
 
 // orders are the orders about one sector; each verb is the last part of a path.
-func orders(verbs ...Verb) map[Verb]sectorCall {
+func orders(verbs map[Verb]string) map[Verb]sectorCall {
 	all := map[Verb]sectorCall{}
-	for _, verb := range verbs {
-		all[verb] = Order(http.MethodPost, "sectors/{number}/"+string(verb), func(
-			s SectorOrders, ctx context.Context, q OrderOf,
-		) (Sector, error) {
-			return s.OrderSector(ctx, q.Number, verb, q.SectorOrder)
-		})
+	for verb, says := range verbs {
+		all[verb] = Order(http.MethodPost, "sectors/{number}/"+string(verb), says,
+			func(s SectorOrders, ctx context.Context, q OrderOf) (Sector, error) {
+				return s.OrderSector(ctx, q.Number, verb, q.Body)
+			})
 	}
 	return all
 }
@@ -130,18 +136,22 @@ const (
 type (
 	// SalesQuestion says how many settled sales are listed, at most MaxSettled.
 	SalesQuestion struct {
+		Then
 		Settled int `query:"settled" default:"20"`
 	}
 	// OfSlot names a slot; the beginning of its id is enough.
 	OfSlot struct {
+		Then
 		Slot string `path:"slot"`
 	}
 	// OfSector names a sector.
 	OfSector struct {
+		Then
 		Number uint64 `path:"number"`
 	}
 	// TimelineQuestion is a page of a sector's events: at most Most of them, from a revision.
 	TimelineQuestion struct {
+		Then
 		Number uint64 `path:"number"`
 		From   uint64 `query:"from"`
 		Most   int    `default:"100"  query:"most"`
@@ -152,12 +162,12 @@ type (
 	}
 	// ChangesOf are changes of one availability.
 	ChangesOf struct {
-		ID string `json:"-" path:"id"`
-		Changes
+		ID   string `path:"id"`
+		Body Changes
 	}
 	// Why is why an operator does something.
 	Why struct {
-		Reason string `json:"reason"`
+		Reason string `json:"reason,omitempty"`
 	}
 	// OfWork names a piece of quarantined work.
 	OfWork struct {
@@ -177,8 +187,8 @@ type (
 	}
 	// OrderOf is an order about one sector.
 	OrderOf struct {
-		Number uint64 `json:"-" path:"number"`
-		SectorOrder
+		Number uint64 `path:"number"`
+		Body   SectorOrder
 	}
 )
 

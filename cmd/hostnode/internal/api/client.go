@@ -32,15 +32,14 @@ type Client struct {
 	http     *http.Client
 	socket   string
 	patience time.Duration // of Ping
-	below    string        // which the paths of its questions are
-	always   url.Values    // are parameters of each
+	always   url.Values    // are parameters of each question
 }
 
 // NewClient makes a client of the host behind a socket. It connects at each
 // question; when nobody answers, the error is problem.ErrNotRunning.
 func NewClient(socket string) *Client {
 	dialer := &net.Dialer{Timeout: dialTime}
-	c := &Client{socket: socket, patience: pingTime, below: "/v1/", http: &http.Client{Transport: &http.Transport{
+	c := &Client{socket: socket, patience: pingTime, http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "unix", socket)
 		},
@@ -57,7 +56,7 @@ func (c *Client) Close() error {
 // At implements Backend. Each question reads the events again.
 func (c *Client) At(_ context.Context, when When) (Backend, error) {
 	past := *c
-	past.below, past.always = "/v1/past/", url.Values{"at": {when.String()}}
+	past.always = url.Values{"at": {when.String()}}
 	return &past, nil
 }
 
@@ -66,7 +65,7 @@ func (c *Client) At(_ context.Context, when When) (Backend, error) {
 func (c *Client) Ping(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
-	r, err := http.NewRequestWithContext(limited, http.MethodHead, "http://hostnode/v1/ping", nil)
+	r, err := http.NewRequestWithContext(limited, http.MethodHead, "http://hostnode"+Root+"ping", nil)
 	if err != nil {
 		return fmt.Errorf("ask the host: %w", err)
 	}
@@ -107,20 +106,20 @@ func (c *Client) watch(ctx context.Context) (context.Context, func()) {
 func over[A any](ctx context.Context, c *Client, method, path string, q any) (answer A, err error) {
 	ctx, done := c.watch(ctx)
 	defer done()
-	path, query, bodied, err := address(path, q)
+	path, query, sent, err := address(path, q)
 	if err != nil {
 		return answer, err
 	}
 	var body io.Reader
-	if bodied {
-		text, err := json.Marshal(q)
+	if sent != nil {
+		text, err := json.Marshal(sent)
 		if err != nil {
 			return answer, fmt.Errorf("encode the question: %w", err)
 		}
 		body = bytes.NewReader(text)
 	}
 	maps.Copy(query, c.always)
-	r, err := http.NewRequestWithContext(ctx, method, "http://hostnode"+c.below+path+"?"+query.Encode(), body)
+	r, err := http.NewRequestWithContext(ctx, method, "http://hostnode"+Root+path+"?"+query.Encode(), body)
 	if err != nil {
 		return answer, fmt.Errorf("ask the host: %w", err)
 	}

@@ -274,8 +274,8 @@ func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 }
 
 // TryAgain tries a piece of quarantined work again, by its name in the list.
-func (l *Live) TryAgain(ctx context.Context, q OfWork) (Quarantine, error) {
-	subject, err := shell.ParseSubject(q.Work)
+func (l *Live) TryAgain(ctx context.Context, q Sent[OfWork]) (Quarantine, error) {
+	subject, err := shell.ParseSubject(q.Body.Work)
 	if err == nil {
 		err = l.cfg.Host.TryAgain(ctx, subject)
 	}

@@ -20,11 +20,14 @@ type (
 		Note(ctx context.Context, o newNote) (notes, error)
 	}
 	aboutNotes struct {
+		api.Then
 		Least int `query:"least" default:"3"`
 	}
 	newNote struct {
-		Book string `json:"-" path:"book"`
-		Text string `json:"text"`
+		Book string `path:"book"`
+		Body struct {
+			Text string `json:"text"`
+		}
 	}
 	notes struct {
 		AsOf  api.AsOf `json:"asOf"`
@@ -34,9 +37,14 @@ type (
 )
 
 var (
-	listNotes = api.Question("notes", noteReader.Notes)
-	writeNote = api.Order(http.MethodPost, "notes/{book}", noteTaker.Note)
+	listNotes = api.Question("notes", "Notes", noteReader.Notes)
+	writeNote = api.Order(http.MethodPost, "notes/{book}", "Write", noteTaker.Note)
 )
+
+func noted(book, text string) (o newNote) {
+	o.Book, o.Body.Text = book, text
+	return o
+}
 
 type notesRead struct{ api.Reading }
 
@@ -51,7 +59,7 @@ func (r notesRead) Notes(_ context.Context, q aboutNotes) (notes, error) {
 type notesTaken struct{ *api.Offline }
 
 func (notesTaken) Note(_ context.Context, o newNote) (notes, error) {
-	return notes{Texts: []string{o.Book, o.Text}}, nil
+	return notes{Texts: []string{o.Book, o.Body.Text}}, nil
 }
 
 func TestAMachineBringsItsCalls(t *testing.T) {
@@ -84,11 +92,11 @@ func TestAMachineBringsItsCalls(t *testing.T) {
 		if err != nil || n.AsOf.Position != events.Position(2) {
 			t.Errorf("%s, of the past: %+v, %v", name, n, err)
 		}
-		if _, err := writeNote.Ask(t.Context(), b.Backend, newNote{"a", "b"}); !errors.Is(err, problem.ErrNotRunning) {
+		if _, err := writeNote.Ask(t.Context(), b.Backend, noted("a", "b")); !errors.Is(err, problem.ErrNotRunning) {
 			t.Errorf("%s: an order without a host: %v", name, err)
 		}
 	}
-	n, err := writeNote.Ask(t.Context(), served(t, notesTaken{direct}).Backend, newNote{"a/b", "x?"})
+	n, err := writeNote.Ask(t.Context(), served(t, notesTaken{direct}).Backend, noted("a/b", "x?"))
 	if err != nil || len(n.Texts) != 2 || n.Texts[0] != "a/b" || n.Texts[1] != "x?" {
 		t.Errorf("%+v, %v", n, err)
 	}

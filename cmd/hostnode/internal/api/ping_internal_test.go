@@ -33,7 +33,7 @@ func TestAHostThatWasStoppedIsNotWaitedForForEver(t *testing.T) {
 	if err := c.Ping(t.Context()); !errors.Is(err, problem.ErrSilent) {
 		t.Errorf("one that is stopped: %v", err)
 	}
-	if _, err := ShowStatus.Ask(t.Context(), c, None{}); !errors.Is(err, problem.ErrSilent) {
+	if _, err := ShowStatus.Ask(t.Context(), c, Then{}); !errors.Is(err, problem.ErrSilent) {
 		t.Errorf("one that is stopped after it was asked: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -74,7 +74,7 @@ func TestAnAnswerThatTakesLongIsWaitedForWhileTheHostAnswersAtAll(t *testing.T) 
 	c := NewClient(socket)
 	defer c.Close()
 	c.patience = 300 * time.Millisecond
-	if s, err := ShowStatus.Ask(t.Context(), c, None{}); err != nil || s.Reason != "late" {
+	if s, err := ShowStatus.Ask(t.Context(), c, Then{}); err != nil || s.Reason != "late" {
 		t.Errorf("%v: %+v", err, s)
 	}
 }

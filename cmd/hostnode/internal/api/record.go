@@ -147,7 +147,7 @@ func (r *reader) Export(ctx context.Context, w io.Writer, o ExportOptions) error
 	return err
 }
 
-const exportPath = "/v1/export"
+const exportPath = Root + "export"
 
 // Export implements Backend. The reader of the export checks it: one that was
 // cut off has no last line.

@@ -107,11 +107,11 @@ func TestAFileIsImportedAsOnePieceHoweverOften(t *testing.T) {
 			"missing": "piece-file", "pipe": "piece-file", "small": "piece-file", "sparse": "piece-file", ".": "piece-file",
 		} {
 			body := `{"path": "` + filepath.Join(dir, path) + `"}`
-			if status, code, _ := request(h, http.MethodPost, "/v1/pieces", body); code != want {
+			if status, code, _ := request(h, http.MethodPost, "/api/v1/pieces", body); code != want {
 				t.Errorf("%s is %d %s, want %s", path, status, code, want)
 			}
 		}
-		if status, code, _ := request(h, http.MethodPost, "/v1/pieces", `{"path": "a"}`); code != "bad-request" {
+		if status, code, _ := request(h, http.MethodPost, "/api/v1/pieces", `{"path": "a"}`); code != "bad-request" {
 			t.Errorf("a relative path is %d %s", status, code)
 		}
 	})
@@ -278,7 +278,7 @@ func TestOrdersThatCannotBeAreRefusedWithWhatCan(t *testing.T) {
 			{"/x/retry", `{"by": "a"}`, "bad-request"},
 			{"/1/mend", `{"by": "a"}`, "not-found"},
 		} {
-			if status, code, _ := request(h, http.MethodPost, "/v1/sectors"+c.path, c.body); code != c.code {
+			if status, code, _ := request(h, http.MethodPost, "/api/v1/sectors"+c.path, c.body); code != c.code {
 				t.Errorf("%s with %s is %d %s, want %s", c.path, c.body, status, code, c.code)
 			}
 		}

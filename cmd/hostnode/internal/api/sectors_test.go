@@ -118,10 +118,10 @@ func TestSectorsAreTheSameOverTheSocket(t *testing.T) {
 func TestPathsOfSectorsAreChecked(t *testing.T) {
 	h := api.Handler(withSectors(t).Backend, silent())
 	for path, want := range map[string]int{
-		"/v1/sectors": 200, "/v1/sectors/1": 200, "/v1/sectors/9": 404, "/v1/sectors/one": 400,
-		"/v1/sectors/1/timeline": 200, "/v1/sectors/1/timeline?most=x": 400, "/v1/sectors/1/timeline?from=-1": 400,
-		"/v1/sectors/faults": 200, "/v1/past/sectors/faults?at=@1": 200,
-		"/v1/past/sectors?at=@1": 200, "/v1/past/sectors?at=tea": 400, "/v1/past/sectors/2?at=@1": 404,
+		"/api/v1/sectors": 200, "/api/v1/sectors/1": 200, "/api/v1/sectors/9": 404, "/api/v1/sectors/one": 400,
+		"/api/v1/sectors/1/timeline": 200, "/api/v1/sectors/1/timeline?most=x": 400, "/api/v1/sectors/1/timeline?from=-1": 400,
+		"/api/v1/sectors/faults": 200, "/api/v1/sectors/faults?at=@1": 200,
+		"/api/v1/sectors?at=@1": 200, "/api/v1/sectors?at=tea": 400, "/api/v1/past/sectors/2?at=@1": 404,
 	} {
 		if status, code, _ := request(h, http.MethodGet, path, ""); status != want {
 			t.Errorf("%s is %d %s, want %d", path, status, code, want)

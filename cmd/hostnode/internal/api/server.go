@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -92,107 +89,60 @@ func (s *Server) Close() error {
 	return err
 }
 
-// answer is a handler without HTTP: it returns what to encode.
-type answer func(*http.Request) (any, error)
-
-// resource is what can be asked of one path.
-type resource struct {
-	path    string
-	methods map[string]answer
-	limit   time.Duration
-}
+// Root is where the API is.
+const Root = "/api/v1/"
 
 // Handler is the API over a backend.
 func Handler(b Backend, log *logrus.Entry) http.Handler {
-	mux, resources := http.NewServeMux(), map[string]*resource{}
-	add := func(method, path string, limit time.Duration, do answer) {
-		r := resources[path]
-		if r == nil {
-			r = &resource{path, map[string]answer{}, 0}
-			resources[path] = r
-			mux.Handle(path, r.handler(log))
-		}
-		r.methods[method], r.limit = do, max(limit, r.limit)
-	}
+	mux := http.NewServeMux()
+	api := newAPI(mux)
+	mux.HandleFunc("GET /openapi.json", document)
 	if s, ok := b.(*Standby); ok && s.store == nil { // Only the status is known.
-		add(http.MethodGet, "/v1/status", answerTime, func(r *http.Request) (any, error) {
-			return s.Status(r.Context())
-		})
+		ShowStatus.register(api, b)
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refusal()) })
-		return mux
+		return survives(mux, log)
 	}
 	for _, c := range calls(b) {
-		method, path, limit, past := c.place()
-		add(method, "/v1/"+path, limit, func(r *http.Request) (any, error) { return c.answer(b, r) })
-		if !past {
-			continue
-		}
-		add(method, "/v1/past/"+path, auditTime, func(r *http.Request) (any, error) {
-			when, err := ParseWhen(r.URL.Query().Get("at"), distant)
-			if err != nil {
-				return nil, err
-			}
-			then, err := b.At(r.Context(), when)
-			if err != nil {
-				return nil, err
-			}
-			return c.answer(then, r)
-		})
+		c.register(api, b)
 	}
-	mux.Handle(exportPath, exported(b, log))
+	mux.Handle("GET "+exportPath, exported(b, log))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if allowed := methods(mux, r); len(allowed) > 0 {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			writeProblem(w, fmt.Errorf("%w: %.20s %.200s", problem.ErrMethod, r.Method, r.URL.Path))
+			return
+		}
 		writeProblem(w, fmt.Errorf("%w: %.200s", problem.ErrNoRoute, r.URL.Path))
 	})
-	return mux
+	return survives(mux, log)
 }
 
-// decode reads exactly one JSON value; unknown names are refused, because a typo
-// must not silently mean the default.
-func decode(body io.Reader, into any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return fmt.Errorf("%w: more than %d bytes", problem.ErrTooLarge, tooLarge.Limit)
-	case err != nil:
-		return fmt.Errorf("%w: body is not the JSON that is expected: %w", problem.ErrBadRequest, err)
+// methods are those with which a request's path can be asked.
+func methods(mux *http.ServeMux, r *http.Request) (allowed []string) {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, pattern := mux.Handler(other); pattern != "/" && pattern != "" {
+			allowed = append(allowed, method)
+		}
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something follows the JSON value", problem.ErrBadRequest)
-	}
-	return nil
+	return allowed
 }
 
-func (r *resource) handler(log *logrus.Entry) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+// survives answers when a handler has a bug.
+func survives(h http.Handler, log *logrus.Entry) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if bug := recover(); bug != nil {
-				log.Errorf("answering %s %s: %v\n%s", q.Method, r.path, bug, debug.Stack())
+			bug := recover()
+			if bug == http.ErrAbortHandler { //nolint:errorlint // It is a value that is thrown.
+				panic(bug)
+			}
+			if bug != nil {
+				log.Errorf("answering %s %.200s: %v\n%s", r.Method, r.URL.Path, bug, debug.Stack())
 				writeProblem(w, fmt.Errorf("a bug in hostnode: %v", bug))
 			}
 		}()
-		method := q.Method
-		if method == http.MethodHead {
-			method = http.MethodGet
-		}
-		do, ok := r.methods[method]
-		if !ok {
-			w.Header().Set("Allow", strings.Join(slices.Collect(maps.Keys(r.methods)), ", "))
-			writeProblem(w, fmt.Errorf("%w: %.20s %s", problem.ErrMethod, q.Method, r.path))
-			return
-		}
-		ctx, cancel := context.WithTimeout(q.Context(), r.limit)
-		defer cancel()
-		q = q.WithContext(ctx)
-		q.Body = http.MaxBytesReader(w, q.Body, MaxBody)
-		value, err := do(q)
-		if err != nil {
-			writeProblem(w, err)
-			return
-		}
-		write(w, http.StatusOK, "application/json", value)
+		h.ServeHTTP(w, r)
 	})
 }
 

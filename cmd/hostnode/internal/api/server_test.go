@@ -234,12 +234,12 @@ func TestNobodyOnTheSocketIsAnErrorOfItsOwn(t *testing.T) {
 	if c.Ping(t.Context()) == nil {
 		t.Fatal("somebody is there")
 	}
-	if _, err := api.ShowStatus.Ask(t.Context(), c, api.None{}); !errors.Is(err, problem.ErrNotRunning) {
+	if _, err := api.ShowStatus.Ask(t.Context(), c, api.Then{}); !errors.Is(err, problem.ErrNotRunning) {
 		t.Fatal(err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := api.ShowStatus.Ask(gone, c, api.None{}); !errors.Is(err, context.Canceled) {
+	if _, err := api.ShowStatus.Ask(gone, c, api.Then{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }
@@ -283,31 +283,31 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		code               string
 	}{
 		{"GET", "/", "", 404, "not-found"},
-		{"GET", "/v1/nothing", "", 404, "not-found"},
-		{"GET", "/v2/status", "", 404, "not-found"},
-		{"POST", "/v1/status", "{}", 405, "method-not-allowed"},
-		{"DELETE", "/v1/availabilities", "", 405, "method-not-allowed"},
-		{"BREW", "/v1/sales", "", 405, "method-not-allowed"},
-		{"GET", "/v1/queue/pause", "", 405, "method-not-allowed"},
-		{"POST", "/v1/availabilities", "", 400, "bad-request"},
-		{"POST", "/v1/availabilities", "null", 400, "bad-request"},
-		{"POST", "/v1/availabilities", "[]", 400, "bad-request"},
-		{"POST", "/v1/availabilities", "{", 400, "bad-request"},
-		{"POST", "/v1/availabilities", "{} {}", 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"sise": 5}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"size": -5}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"size": 1e30}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"size": "5"}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"id": "0x12", "size": 5}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"until": "soon"}`, 400, "bad-request"},
-		{"POST", "/v1/availabilities", `{"id": "` + strings.Repeat("x", api.MaxBody) + `"}`, 413, "too-large"},
-		{"PATCH", "/v1/availabilities/zz", "{}", 400, "bad-request"},
-		{"PATCH", "/v1/availabilities/beef", "{}", 404, "availability-unknown"},
-		{"GET", "/v1/sales?settled=x", "", 400, "bad-request"},
-		{"GET", "/v1/sales?settled=-1", "", 400, "bad-request"},
-		{"GET", "/v1/sales?settled=1000000", "", 400, "bad-request"},
-		{"POST", "/v1/queue/pause", `{"reason": "` + strings.Repeat("x", 501) + `"}`, 400, "bad-request"},
-		{"HEAD", "/v1/status", "", 200, ""},
+		{"GET", "/api/v1/nothing", "", 404, "not-found"},
+		{"GET", "/api/v2/status", "", 404, "not-found"},
+		{"POST", "/api/v1/status", "{}", 405, "method-not-allowed"},
+		{"DELETE", "/api/v1/availabilities", "", 405, "method-not-allowed"},
+		{"BREW", "/api/v1/sales", "", 405, "method-not-allowed"},
+		{"GET", "/api/v1/queue/pause", "", 405, "method-not-allowed"},
+		{"POST", "/api/v1/availabilities", "", 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", "null", 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", "[]", 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", "{", 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", "{} {}", 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"sise": 5}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"size": -5}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"size": 1e30}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"size": "5"}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"id": "0x12", "size": 5}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"until": "soon"}`, 400, "bad-request"},
+		{"POST", "/api/v1/availabilities", `{"id": "` + strings.Repeat("x", api.MaxBody) + `"}`, 413, "too-large"},
+		{"PATCH", "/api/v1/availabilities/zz", "{}", 400, "bad-request"},
+		{"PATCH", "/api/v1/availabilities/beef", "{}", 404, "availability-unknown"},
+		{"GET", "/api/v1/sales?settled=x", "", 400, "bad-request"},
+		{"GET", "/api/v1/sales?settled=-1", "", 400, "bad-request"},
+		{"GET", "/api/v1/sales?settled=1000000", "", 400, "bad-request"},
+		{"POST", "/api/v1/queue/pause", `{"reason": "` + strings.Repeat("x", 501) + `"}`, 400, "bad-request"},
+		{"HEAD", "/api/v1/status", "", 200, ""},
 	} {
 		name := fmt.Sprintf("%s %s %.40s", c.method, c.path, c.body)
 		status, code, allow := request(h, c.method, c.path, c.body)
@@ -330,10 +330,10 @@ func (broken) Queue(context.Context) (api.Queue, error) {
 
 func TestABugInAHandlerIsAnAnswer(t *testing.T) {
 	h := api.Handler(broken{offline(t, me)}, silent())
-	if status, code, _ := request(h, "GET", "/v1/status", ""); status != 500 || code != "internal" {
+	if status, code, _ := request(h, "GET", "/api/v1/status", ""); status != 500 || code != "internal" {
 		t.Fatalf("%d %s", status, code)
 	}
-	if status, code, _ := request(h, "GET", "/v1/queue", ""); status != 504 || code != "timeout" {
+	if status, code, _ := request(h, "GET", "/api/v1/queue", ""); status != 504 || code != "timeout" {
 		t.Fatalf("%d %s", status, code)
 	}
 }
@@ -359,7 +359,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	h := api.Handler(offline(f, me), silent())
 	f.Fuzz(func(t *testing.T, method, path, body string) {
-		r, err := http.NewRequest(method, "http://h/v1/"+path, bytes.NewReader([]byte(body)))
+		r, err := http.NewRequest(method, "http://h/api/v1/"+path, bytes.NewReader([]byte(body)))
 		if err != nil {
 			return // No client could send it.
 		}

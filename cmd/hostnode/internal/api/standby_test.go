@@ -34,11 +34,11 @@ func TestAHostThatStartsAnswersWithWhatThereIs(t *testing.T) {
 	}{
 		"before the record is open": {
 			api.StandbyConfig{Facts: facts},
-			map[string]int{"/v1/status": 200, "/v1/ledger": 503, "/v1/audit": 503, "/v1/export": 503, "/v1/backup": 503},
+			map[string]int{"/api/v1/status": 200, "/api/v1/ledger": 503, "/api/v1/audit": 503, "/api/v1/export": 503, "/api/v1/backup": 503},
 		},
 		"when it is": {
 			api.StandbyConfig{Facts: facts, Store: store, Projector: p},
-			map[string]int{"/v1/status": 200, "/v1/ledger": 200, "/v1/audit": 200, "/v1/export": 200, "/v1/no": 404},
+			map[string]int{"/api/v1/status": 200, "/api/v1/ledger": 200, "/api/v1/audit": 200, "/api/v1/export": 200, "/api/v1/no": 404},
 		},
 	} {
 		h := api.Handler(api.NewStandby(c.cfg), silent())

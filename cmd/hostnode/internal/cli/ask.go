@@ -35,8 +35,11 @@ func Asking[A any](
 }
 
 // Plain makes a call that needs to be told nothing.
-func Plain[R, A any](call api.Call[R, api.None, A]) func(context.Context, api.Backend, []string) (A, error) {
-	return func(ctx context.Context, b api.Backend, _ []string) (A, error) { return call.Ask(ctx, b, api.None{}) }
+func Plain[R, Q, A any](call api.Call[R, Q, A]) func(context.Context, api.Backend, []string) (A, error) {
+	return func(ctx context.Context, b api.Backend, _ []string) (answer A, err error) {
+		var nothing Q
+		return call.Ask(ctx, b, nothing)
+	}
 }
 
 // Named makes a call about what the first argument names.

@@ -246,9 +246,9 @@ func (s *aggregationDemo) wait(
 		var now standing
 		var err1, err2, err3 error
 		operator := s.hosts[0].operator
-		now.queue, err1 = within(ctx, operator, aggregation.ShowQueue, api.None{})
-		now.deals, err2 = within(ctx, operator, aggregation.ListDeals, api.None{})
-		all, err3 := within(ctx, operator, aggregation.ListFerries, api.None{})
+		now.queue, err1 = within(ctx, operator, aggregation.ShowQueue, api.Then{})
+		now.deals, err2 = within(ctx, operator, aggregation.ListDeals, api.Then{})
+		all, err3 := within(ctx, operator, aggregation.ListFerries, api.Then{})
 		if now.ferries = all.Aggregates; errors.Join(err1, err2, err3) != nil {
 			return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/aggregation"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -117,12 +118,12 @@ func (s *aggregationDemo) submit(ctx context.Context, cars []*carFile) error {
 		var answer aggregation.Content
 		var err error
 		if c.code == car.PieceDiffers { // It is said to be another piece.
-			answer, err = within(ctx, operator, aggregation.PostPiece, aggregation.NewPiece{
+			answer, err = within(ctx, operator, aggregation.PostPiece, api.Send(aggregation.NewPiece{
 				Piece: s.pieceOf(0), Size: aggregateSize >> 4, Payload: c.Size, Content: c.Link,
 				Sources: []events.ContentSource{c.ContentSource},
-			})
+			}))
 		} else {
-			answer, err = within(ctx, operator, aggregation.PostContent, c.NewContent)
+			answer, err = within(ctx, operator, aggregation.PostContent, api.Send(c.NewContent))
 		}
 		switch {
 		case err != nil && c.code == car.Empty:

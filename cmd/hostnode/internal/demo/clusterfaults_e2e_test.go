@@ -218,7 +218,7 @@ func (f *faultRig) settles(r events.Request, patience time.Duration) {
 			if err != nil || state <= events.RequestStarted {
 				return false
 			}
-			s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
+			s, err := api.ShowStatus.Ask(ctx, m.api, api.Then{})
 			open := 0
 			for _, n := range s.Phases {
 				open += n

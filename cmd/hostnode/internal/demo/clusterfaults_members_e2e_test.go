@@ -166,7 +166,7 @@ func (f *faultRig) refusesLast(says string, more ...string) {
 	if said := m.said(8); !strings.Contains(said, says) {
 		f.t.Errorf("its last words, which should have %s:\n%s", says, said)
 	}
-	all, err := api.ListMembers.Ask(f.t.Context(), owner.api, api.None{})
+	all, err := api.ListMembers.Ask(f.t.Context(), owner.api, api.Then{})
 	f.must(err)
 	if all.Term == nil || all.Term.Number != 1 || all.Term.Member != string(owner.name) {
 		f.t.Errorf("the term is now %+v", all.Term)

@@ -228,7 +228,7 @@ func (f *faultRig) owner() (owner *faulted) {
 		if f.claimed[f.processOf(m)] != "" {
 			continue
 		}
-		s, err := api.ShowStatus.Ask(ctx, m.api, api.None{}) // One whose event store does not answer knows the former owner.
+		s, err := api.ShowStatus.Ask(ctx, m.api, api.Then{}) // One whose event store does not answer knows the former owner.
 		i := slices.IndexFunc(f.members, func(o *faulted) bool { return o.name == s.Owner })
 		if err == nil && i >= 0 && s.OwnerSince.After(since) {
 			owner, since = f.members[i], s.OwnerSince

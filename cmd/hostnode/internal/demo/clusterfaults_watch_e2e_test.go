@@ -126,7 +126,7 @@ func (f *faultRig) look(ctx context.Context, m *faulted) {
 	if err != nil {
 		return
 	}
-	s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
+	s, err := api.ShowStatus.Ask(ctx, m.api, api.Then{})
 	m.watch.note(events.Unix(head.Time), err == nil && s.Chain.Head+4*blocksPerLook >= head.Number.Uint64())
 	m.life.Lock()
 	defer m.life.Unlock()

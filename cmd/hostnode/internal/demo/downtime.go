@@ -187,7 +187,7 @@ func (s *downtimeDemo) follow(ctx context.Context) error {
 		if by.down.Load() || over.Sub(s.day) <= s.rules.WindowLength {
 			return true, nil
 		}
-		all, err := within(ctx, by.operator, downtime.ListNodes, api.None{})
+		all, err := within(ctx, by.operator, downtime.ListNodes, api.Then{})
 		return len(all.Nodes) > 0 && !all.Nodes[0].AsOf.Before(over), err
 	})
 }

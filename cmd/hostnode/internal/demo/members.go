@@ -232,7 +232,7 @@ func (s *memberDemo) look(context.Context) error {
 // owner asks the living members who has the term, and since when; they read it in the record.
 func (s *memberDemo) owner(ctx context.Context) (*host, time.Time) {
 	for _, h := range s.living() {
-		all, err := within(ctx, h.operator, api.ListMembers, api.None{})
+		all, err := within(ctx, h.operator, api.ListMembers, api.Then{})
 		if err != nil || all.Term == nil || !all.Term.Ended.IsZero() {
 			continue
 		}

@@ -45,7 +45,7 @@ func TestWhatSeveralMembersCost(t *testing.T) {
 func (f *faultRig) follows(m *faulted) {
 	f.t.Helper()
 	f.await(string(m.name)+" follows the chain", func(ctx context.Context) bool {
-		s, err := api.ShowStatus.Ask(ctx, m.api, api.None{})
+		s, err := api.ShowStatus.Ask(ctx, m.api, api.Then{})
 		return err == nil && s.Chain.Head > 0
 	})
 }
@@ -102,9 +102,9 @@ func (f *faultRig) commands(last time.Duration) {
 	var ids []string
 	for n := range clients {
 		id := events.AvailabilityID{1, byte(n)}.String()
-		_, err := api.AddAvailability.Ask(f.t.Context(), owner.api, api.Offer{
+		_, err := api.AddAvailability.Ask(f.t.Context(), owner.api, api.Send(api.Offer{
 			ID: id, Size: 1 << 20, DurationSeconds: 3600, MinPrice: "1", Collateral: "1", Disabled: true,
-		})
+		}))
 		f.must(err)
 		ids = append(ids, id)
 	}
@@ -113,15 +113,15 @@ func (f *faultRig) commands(last time.Duration) {
 			ledger := f.rate(last, clients, func(client, n int) error {
 				price := strconv.Itoa(n + 2)
 				_, err := api.SetAvailability.Ask(f.t.Context(), m.api, api.ChangesOf{
-					ID: ids[client], Changes: api.Changes{MinPrice: &price},
+					ID: ids[client], Body: api.Changes{MinPrice: &price},
 				})
 				return err
 			})
 			queue := f.rate(last, 1, func(_, n int) (err error) {
 				if why := strconv.Itoa(n); n%2 == 0 {
-					_, err = api.PauseQueue.Ask(f.t.Context(), m.api, api.Why{Reason: why})
+					_, err = api.PauseQueue.Ask(f.t.Context(), m.api, api.Send(api.Why{Reason: why}))
 				} else {
-					_, err = api.ResumeQueue.Ask(f.t.Context(), m.api, api.Why{Reason: why})
+					_, err = api.ResumeQueue.Ask(f.t.Context(), m.api, api.Send(api.Why{Reason: why}))
 				}
 				return err
 			})
@@ -168,7 +168,7 @@ func (f *faultRig) withoutOwner() time.Duration {
 	killed := time.Now()
 	var took time.Duration
 	f.await("the queue is run again", func(ctx context.Context) bool {
-		_, err := api.PauseQueue.Ask(ctx, survivor.api, api.Why{Reason: strconv.FormatInt(time.Now().UnixNano(), 10)})
+		_, err := api.PauseQueue.Ask(ctx, survivor.api, api.Send(api.Why{Reason: strconv.FormatInt(time.Now().UnixNano(), 10)}))
 		took = time.Since(killed)
 		return err == nil
 	})

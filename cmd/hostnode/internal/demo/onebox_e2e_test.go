@@ -94,7 +94,7 @@ func (b *oneBox) offer(t *testing.T, r events.Request) {
 		MinPrice: "1", Collateral: collateral.MulSaturating(4 * r.Ask.Slots).String(),
 	}
 	b.until(t, "the availability", func(ctx context.Context) bool {
-		_, err := api.AddAvailability.Ask(ctx, b.api, offer)
+		_, err := api.AddAvailability.Ask(ctx, b.api, api.Send(offer))
 		return err == nil
 	})
 }
@@ -189,7 +189,7 @@ func (b *oneBox) settled(t *testing.T, c *client, r events.Request) {
 		if err != nil || state <= events.RequestStarted {
 			return false
 		}
-		s, err := api.ShowStatus.Ask(ctx, b.api, api.None{})
+		s, err := api.ShowStatus.Ask(ctx, b.api, api.Then{})
 		open := 0
 		for _, n := range s.Phases {
 			open += n

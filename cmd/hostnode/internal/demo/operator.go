@@ -56,7 +56,7 @@ func refused(err error) error {
 
 // progress says what the host is doing; an error means that it does not answer.
 func (o operator) progress(ctx context.Context) (Progress, error) {
-	s, err := within(ctx, o, api.ShowStatus, api.None{})
+	s, err := within(ctx, o, api.ShowStatus, api.Then{})
 	if err != nil {
 		return Progress{}, err
 	}
@@ -94,7 +94,7 @@ func (o operator) progress(ctx context.Context) (Progress, error) {
 func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Duration, collateral events.Amount) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	ledger, err := api.ShowLedger.Ask(ctx, o.Client, api.None{})
+	ledger, err := api.ShowLedger.Ask(ctx, o.Client, api.Then{})
 	if err != nil {
 		return err
 	}
@@ -108,15 +108,15 @@ func (o operator) offer(ctx context.Context, size events.Bytes, longest time.Dur
 			return nil
 		}
 	}
-	_, err = api.AddAvailability.Ask(ctx, o.Client, api.Offer{
+	_, err = api.AddAvailability.Ask(ctx, o.Client, api.Send(api.Offer{
 		Size: size, DurationSeconds: uint64(longest / time.Second), MinPrice: "1", Collateral: collateral.String(),
-	})
+	}))
 	return refused(err)
 }
 
 // order orders something of a sector; an order that the host refuses is problem.ErrDemoRefused.
 func (o operator) order(ctx context.Context, sector uint64, verb api.Verb, order api.SectorOrder) error {
 	order.By = whoDemonstrates
-	_, err := within(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, SectorOrder: order})
+	_, err := within(ctx, o, api.OrderSector(verb), api.OrderOf{Number: sector, Body: order})
 	return err
 }

@@ -240,7 +240,7 @@ func (s *sectorDemo) wait(ctx context.Context, what string, is func(Progress) bo
 		if err != nil || p.Head == 0 {
 			return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 		}
-		all, err := within(ctx, operator, api.ListSectors, api.None{})
+		all, err := within(ctx, operator, api.ListSectors, api.Then{})
 		if err != nil {
 			return false, nil //nolint:nilerr // The same.
 		}
@@ -285,9 +285,9 @@ func (s *sectorDemo) fill(ctx context.Context) error {
 	defer cancel()
 	operator := s.hosts[0].operator
 	for role := range manySectors {
-		begun, err := within(ctx, operator, api.BeginSector, api.NewSector{
+		begun, err := within(ctx, operator, api.BeginSector, api.Send(api.NewSector{
 			Size: s.size, By: whoDemonstrates, Request: api.DrawID().String(),
-		})
+		}))
 		if err != nil {
 			return fmt.Errorf("begin a sector: %w", err)
 		}
@@ -296,7 +296,7 @@ func (s *sectorDemo) fill(ctx context.Context) error {
 		s.draw(n, "Empty")
 		room := s.size
 		for _, file := range s.files[role*piecesOfEach : (role+1)*piecesOfEach] {
-			piece, err := api.ImportPiece.Ask(ctx, operator.Client, api.OfFile{Path: file})
+			piece, err := api.ImportPiece.Ask(ctx, operator.Client, api.Send(api.OfFile{Path: file}))
 			if err != nil {
 				return fmt.Errorf("import %s: %w", file, refused(err))
 			}

@@ -105,10 +105,10 @@ func (r *rig) offers(id byte, req events.Request) {
 	r.t.Helper()
 	collateral, _ := req.Ask.CollateralPerSlot()
 	r.box.until(r.t, "the availability", func(ctx context.Context) bool {
-		_, err := api.AddAvailability.Ask(ctx, r.box.api, api.Offer{
+		_, err := api.AddAvailability.Ask(ctx, r.box.api, api.Send(api.Offer{
 			ID: events.AvailabilityID{id}.String(), Size: 4 * req.Ask.SlotSize * events.Bytes(req.Ask.Slots),
 			DurationSeconds: 86_400, MinPrice: "1", Collateral: collateral.MulSaturating(4 * req.Ask.Slots).String(),
-		})
+		}))
 		return err == nil
 	})
 }

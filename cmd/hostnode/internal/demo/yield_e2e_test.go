@@ -47,7 +47,7 @@ func (b *oneBox) yields(ctx context.Context, ipc string) {
 func (b *oneBox) works(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	s, err := api.ShowStatus.Ask(ctx, b.api, api.None{})
+	s, err := api.ShowStatus.Ask(ctx, b.api, api.Then{})
 	if err != nil {
 		return false
 	}

@@ -57,7 +57,7 @@ func shown(ctx context.Context, a *cli.App, b api.Backend, q OfNode) (Shown, err
 func list(a *cli.App, use, short string, shown func(view.Node) bool) *cobra.Command {
 	return cli.AsAt(a, &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs},
 		func(ctx context.Context, b api.Backend, _ []string) (Nodes, error) {
-			all, err := ListNodes.Ask(ctx, b, api.None{})
+			all, err := ListNodes.Ask(ctx, b, api.Then{})
 			all.Nodes = slices.DeleteFunc(all.Nodes, func(n view.Node) bool { return !shown(n) })
 			return all, err
 		}, printNodes)
@@ -68,23 +68,23 @@ func ordering(a *cli.App, verb, short string) *cobra.Command {
 	o := Ordered{Verb: verb}
 	cmd := &cobra.Command{Use: verb + " NODE", Short: short, Args: cobra.ExactArgs(1)}
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (s Shown, err error) {
-		if o.Node = args[0]; verb == maintenance && o.From.IsZero() {
-			o.From = a.Now().UTC().Truncate(time.Second)
+		if o.Node = args[0]; verb == maintenance && o.Body.From.IsZero() {
+			o.Body.From = a.Now().UTC().Truncate(time.Second)
 		}
-		if verb != maintenance || o.Reason != "" {
+		if verb != maintenance || o.Body.Reason != "" {
 			if _, err := OrderNode.Ask(ctx, b, o); err != nil {
 				return s, err
 			}
 		}
-		return shown(ctx, a, b, OfNode{o.Node, o.From})
+		return shown(ctx, a, b, OfNode{Node: o.Node, From: o.Body.From})
 	}, printShown)
 	if verb == maintenance {
 		formats := []string{time.RFC3339, time.DateOnly}
-		cmd.Flags().TimeVar(&o.From, "from", o.From, formats, "when it begins: 2026-11-20T08:00:00Z (default: now)")
-		cmd.Flags().TimeVar(&o.Until, "until", o.Until, formats, "when it ends")
+		cmd.Flags().TimeVar(&o.Body.From, "from", o.Body.From, formats, "when it begins: 2026-11-20T08:00:00Z (default: now)")
+		cmd.Flags().TimeVar(&o.Body.Until, "until", o.Body.Until, formats, "when it ends")
 	}
-	cmd.Flags().StringVar(&o.Reason, "reason", "", "the `reason`; it is recorded")
-	cli.WithBy(cmd, &o.By)
+	cmd.Flags().StringVar(&o.Body.Reason, "reason", "", "the `reason`; it is recorded")
+	cli.WithBy(cmd, &o.Body.By)
 	return cmd
 }
 
@@ -102,7 +102,7 @@ func try(a *cli.App) *cobra.Command {
 	return cli.AsAt(a, cmd, func(ctx context.Context, b api.Backend, _ []string) (Tried, error) {
 		rules, known := map[string]core.Service{"document": core.DocumentRules(), "scored": core.ScoredRules()}[base]
 		if base == "" {
-			now, err := ShowRules.Ask(ctx, b, api.None{})
+			now, err := ShowRules.Ask(ctx, b, api.Then{})
 			if err != nil {
 				return Tried{}, err
 			}
@@ -120,7 +120,7 @@ func try(a *cli.App) *cobra.Command {
 				_ = changed.Set(f.Name, f.Value.String()) // The same flag has taken it.
 			}
 		})
-		return TryRules.Ask(ctx, b, rules)
+		return TryRules.Ask(ctx, b, Trial{Rules: Tryable(rules)})
 	}, printTried)
 }
 

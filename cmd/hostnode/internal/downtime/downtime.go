@@ -36,11 +36,12 @@ func API() api.Machine {
 
 // The calls.
 var (
-	ListNodes = api.Question("nodes", reader.list)
-	ShowNode  = api.Question("nodes/{node}", reader.show)
-	ShowRules = api.Question("downtime/rules", reader.rules)
-	TryRules  = api.Question("downtime/trial", reader.try)
-	OrderNode = api.Order(http.MethodPost, "nodes/{node}/{verb}",
+	ListNodes = api.Question("nodes", "The nodes that are watched", reader.list)
+	ShowNode  = api.Question("nodes/{node}", "All about a node: its windows, verdicts, and what would change them",
+		reader.show)
+	ShowRules = api.Question("downtime/rules", "The rules by which nodes are judged", reader.rules)
+	TryRules  = api.Question("downtime/trial", "Who would have been suspended by other rules", reader.try)
+	OrderNode = api.Order(http.MethodPost, "nodes/{node}/{verb}", "Decide about a node",
 		func(room Ordering, ctx context.Context, o Ordered) (none api.None, err error) {
 			return none, o.give(ctx, room)
 		})
@@ -48,8 +49,13 @@ var (
 
 // Ordered is an order about a node. Verb is suspend, reinstate, disqualify, exit, or maintenance, which has times.
 type Ordered struct {
-	Node   string    `json:"-" path:"node"`
-	Verb   string    `json:"-" path:"verb"`
+	Node string `path:"node"`
+	Verb string `path:"verb"`
+	Body Decision
+}
+
+// Decision is the rest of an order.
+type Decision struct {
 	From   time.Time `json:"from,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	By     string    `json:"by"`
@@ -65,21 +71,22 @@ var forced = map[string]core.Status{
 // give has the room decide. ErrNotJoined, if there can be no such node; ErrBadRequest, if there is no such order.
 func (o Ordered) give(ctx context.Context, room Ordering) error {
 	node, err := events.ParseNode(o.Node)
+	d := o.Body
 	to, force := forced[o.Verb]
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", core.ErrNotJoined, err)
 	case force:
-		return room.Order(ctx, nodes.Order{Node: node, Force: &core.Force{To: to, By: o.By, Reason: o.Reason}})
+		return room.Order(ctx, nodes.Order{Node: node, Force: &core.Force{To: to, By: d.By, Reason: d.Reason}})
 	case o.Verb == "exit":
-		return room.Order(ctx, nodes.Order{Node: node, Exit: &core.Exit{By: o.By, Reason: o.Reason}})
-	case o.Verb == maintenance && o.Until.After(o.From):
+		return room.Order(ctx, nodes.Order{Node: node, Exit: &core.Exit{By: d.By, Reason: d.Reason}})
+	case o.Verb == maintenance && d.Until.After(d.From):
 		return room.Order(ctx, nodes.Order{Node: node, Maintain: &core.Maintain{
-			From: o.From, Until: o.Until, By: o.By, Reason: o.Reason,
+			From: d.From, Until: d.Until, By: d.By, Reason: d.Reason,
 		}})
 	}
 	return fmt.Errorf("%w: nodes have no %.40q from %s until %s", problem.ErrBadRequest, o.Verb,
-		cli.Clock(o.From), cli.Clock(o.Until))
+		cli.Clock(d.From), cli.Clock(d.Until))
 }
 
 // reader answers questions from the record.
@@ -93,7 +100,7 @@ type Nodes struct {
 	Nodes []view.Node `json:"nodes"`
 }
 
-func (r reader) list(context.Context, api.None) (Nodes, error) {
+func (r reader) list(context.Context, api.Then) (Nodes, error) {
 	out := Nodes{r.AsOf, append([]view.Node{}, r.rows()...)}
 	for i := range out.Nodes {
 		out.Nodes[i].Windows, out.Nodes[i].Verdicts = []view.Window{}, []view.Verdict{}
@@ -103,6 +110,7 @@ func (r reader) list(context.Context, api.None) (Nodes, error) {
 
 // OfNode asks about a node. From is when it would be away; zero: when its announced maintenance begins.
 type OfNode struct {
+	api.Then
 	Node string    `path:"node"`
 	From time.Time `query:"from"`
 }

@@ -159,7 +159,7 @@ func TestANodeIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reading(map[events.Node][]core.Event{"north": life(t, tenWindows(c.change), c.windows, c.more...)})
-			shown, err := r.show(t.Context(), OfNode{"North", c.from})
+			shown, err := r.show(t.Context(), OfNode{Node: "North", From: c.from})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,12 +194,12 @@ func TestTheRulesInForceAreThoseOfWhoIsJudged(t *testing.T) {
 		"a": life(t, tenWindows(nil), "i"), "b": life(t, other, "i"), "c": life(t, tenWindows(nil), "i"),
 		"d": life(t, core.DocumentRules(), "i", gone),
 	})
-	got, err := r.rules(t.Context(), api.None{})
+	got, err := r.rules(t.Context(), api.Then{})
 	want := []Rules{{[]string{"a", "c"}, tenWindows(nil)}, {[]string{"b"}, other}}
 	if diff := cmp.Diff(want, got.Rules); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, diff)
 	}
-	all, err := r.list(t.Context(), api.None{})
+	all, err := r.list(t.Context(), api.Then{})
 	if err != nil || len(all.Nodes) != 4 || len(all.Nodes[0].Windows) != 0 || len(r.rows()[0].Windows) != 1 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -262,18 +262,18 @@ func TestOrdersReachTheRoom(t *testing.T) {
 		"disqualify": {Ordered{Verb: "disqualify"}, core.Force{To: core.Disqualified, By: "anna", Reason: "x"}, nil},
 		"exit":       {Ordered{Verb: "exit"}, core.Exit{By: "anna", Reason: "x"}, nil},
 		"maintenance": {
-			Ordered{Verb: "maintenance", From: end(1), Until: end(2)},
+			Ordered{Verb: "maintenance", Body: Decision{From: end(1), Until: end(2)}},
 			core.Maintain{From: end(1), Until: end(2), By: "anna", Reason: "x"},
 			nil,
 		},
 		"a refusal":        {Ordered{Verb: "exit", Node: "south"}, core.Exit{By: "anna", Reason: "x"}, core.ErrUnderReview},
 		"no such node":     {Ordered{Verb: "exit", Node: "No Node"}, nil, core.ErrNotJoined},
 		"no such order":    {Ordered{Verb: "promote"}, nil, problem.ErrBadRequest},
-		"ends and begins":  {Ordered{Verb: "maintenance", From: end(2), Until: end(2)}, nil, problem.ErrBadRequest},
-		"a missing moment": {Ordered{Verb: "maintenance", From: end(2)}, nil, problem.ErrBadRequest},
+		"ends and begins":  {Ordered{Verb: "maintenance", Body: Decision{From: end(2), Until: end(2)}}, nil, problem.ErrBadRequest},
+		"a missing moment": {Ordered{Verb: "maintenance", Body: Decision{From: end(2)}}, nil, problem.ErrBadRequest},
 	} {
 		o := c.order
-		o.By, o.Reason = "anna", "x"
+		o.Body.By, o.Body.Reason = "anna", "x"
 		if o.Node == "" {
 			o.Node = "north"
 		}

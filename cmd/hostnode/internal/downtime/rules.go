@@ -3,6 +3,7 @@ package downtime
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ type Rules struct {
 	Rules core.Service `json:"rules"`
 }
 
-func (r reader) rules(context.Context, api.None) (InForce, error) {
+func (r reader) rules(context.Context, api.Then) (InForce, error) {
 	out := InForce{r.AsOf, []Rules{}}
 	for _, n := range r.rows() {
 		if n.State.Status != core.Active && n.State.Status != core.Suspended {
@@ -85,8 +86,24 @@ type TriedVerdict struct {
 	view.Verdict
 }
 
+// Trial asks what other rules would have decided.
+type Trial struct {
+	api.Then
+	Rules Tryable `query:"rules" required:"true" doc:"the rules, a JSON object as downtime/rules shows it"`
+}
+
+// Tryable are rules that travel in an address.
+type Tryable core.Service
+
+// MarshalText writes them as JSON, and UnmarshalText reads that.
+func (t Tryable) MarshalText() ([]byte, error) { return json.Marshal(core.Service(t)) }
+
+// UnmarshalText is the reverse.
+func (t *Tryable) UnmarshalText(text []byte) error { return json.Unmarshal(text, (*core.Service)(t)) }
+
 // try says what other rules would have decided.
-func (r reader) try(ctx context.Context, rules core.Service) (Tried, error) {
+func (r reader) try(ctx context.Context, q Trial) (Tried, error) {
+	rules := core.Service(q.Rules)
 	out := Tried{AsOf: r.AsOf, Verdicts: []TriedVerdict{}}
 	for _, n := range r.rows() {
 		out.Until = n.AsOf

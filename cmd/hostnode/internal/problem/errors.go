@@ -37,6 +37,8 @@ var (
 	ErrNoRoute  = errors.New("no such resource")
 	ErrMethod   = errors.New("method not allowed")
 	ErrTooLarge = errors.New("request is too large")
+	// ErrMediaType: a body is not JSON.
+	ErrMediaType = errors.New("the body has another media type")
 )
 
 // Errors of sectors and pieces.

@@ -22,6 +22,12 @@ type Problem struct {
 	is error // Row.Is of the code
 }
 
+// GetStatus and ContentType are what huma, which writes the answers of the API, wants to know of an error.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType is that of a problem.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
 // Error is what happened.
 func (p *Problem) Error() string { return p.Detail }
 

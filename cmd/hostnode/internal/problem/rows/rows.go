@@ -253,6 +253,7 @@ var otherRows = []problem.Row{
 	{Code: "not-found", Status: http.StatusNotFound, Is: problem.ErrNoRoute},
 	{Code: "method-not-allowed", Status: http.StatusMethodNotAllowed, Is: problem.ErrMethod},
 	{Code: "too-large", Status: http.StatusRequestEntityTooLarge, Is: problem.ErrTooLarge},
+	{Code: "media-type", Status: http.StatusUnsupportedMediaType, Is: problem.ErrMediaType},
 	{Code: "not-a-directory", Status: http.StatusConflict, Is: syscall.ENOTDIR},
 	{Code: "certificate-exists", Status: http.StatusConflict, Is: certs.ErrExists},
 	{Code: "authority-unusable", Status: http.StatusConflict, Is: certs.ErrAuthority},
