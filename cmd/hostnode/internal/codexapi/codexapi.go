@@ -40,7 +40,7 @@ const (
 	maxBody = 64 << 10
 	// maxDownloads is how many datasets are fetched in the background at the same time.
 	maxDownloads = 2
-	// patience is how long one read of an upload, or one write of a download, may take.
+	// patience is how long one read of an upload may take.
 	patience = time.Minute
 	// collectEvery is the pause between two looks for requests that are over.
 	collectEvery = 30 * time.Second

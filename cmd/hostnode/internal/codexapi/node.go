@@ -27,7 +27,7 @@ type space struct {
 
 // space is how the host's quota is used. What availabilities have on offer is reserved, as in Codex.
 func (a *API) space(w http.ResponseWriter, r *http.Request) error {
-	l, err := api.ShowLedger.Ask(r.Context(), a.cfg.Host, api.None{})
+	l, err := api.ShowLedger.Ask(r.Context(), a.cfg.Host, api.Then{})
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (a *API) space(w http.ResponseWriter, r *http.Request) error {
 
 // info has nothing of peers, because there are none.
 func (a *API) info(w http.ResponseWriter, r *http.Request) error {
-	host, err := api.ShowStatus.Ask(r.Context(), a.cfg.Host, api.None{})
+	host, err := api.ShowStatus.Ask(r.Context(), a.cfg.Host, api.Then{})
 	if err != nil {
 		return err
 	}

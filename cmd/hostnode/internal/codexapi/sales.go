@@ -131,7 +131,7 @@ func (a *API) addAvailability(w http.ResponseWriter, r *http.Request) error {
 	if o.Until != nil && o.Until.n > 0 {
 		q.Until = time.Unix(int64(o.Until.n), 0).UTC()
 	}
-	made, err := api.AddAvailability.Ask(r.Context(), a.cfg.Host, q)
+	made, err := api.AddAvailability.Ask(r.Context(), a.cfg.Host, api.Send(q))
 	if err != nil {
 		return refusedOffer(err, o)
 	}
@@ -170,7 +170,7 @@ func (a *API) setAvailability(w http.ResponseWriter, r *http.Request) error {
 	if err := o.check(false); err != nil {
 		return err
 	}
-	q := api.ChangesOf{ID: was.ID, Changes: api.Changes{Enabled: o.Enabled}}
+	q := api.Changes{Enabled: o.Enabled}
 	if o.TotalSize != nil {
 		size := events.Bytes(o.TotalSize.n)
 		if size < was.UsedSize {
@@ -192,7 +192,7 @@ func (a *API) setAvailability(w http.ResponseWriter, r *http.Request) error {
 		q.Until = new(time.Unix(int64(o.Until.n), 0).UTC())
 	}
 	q.NoEnd = o.Until != nil && o.Until.n == 0
-	if _, err := api.SetAvailability.Ask(r.Context(), a.cfg.Host, q); err != nil {
+	if _, err := api.SetAvailability.Ask(r.Context(), a.cfg.Host, api.ChangesOf{ID: was.ID, Body: q}); err != nil {
 		return refusedOffer(err, o)
 	}
 	w.WriteHeader(http.StatusNoContent)
