@@ -22,7 +22,7 @@ func plain(t *testing.T, data []byte) *dataset.Dataset {
 	return d
 }
 
-// onlyNames has what a dataset serves besides its blocks.
+// onlyNames has what a dataset serves, without its blocks.
 type onlyNames struct{ *dataset.Dataset }
 
 func (o onlyNames) Object(c dataset.CID) ([]byte, error) {

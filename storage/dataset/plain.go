@@ -81,7 +81,7 @@ func fill(block []byte, source io.Reader) (n int, err error) {
 		some, err = source.Read(block[n:])
 		n += some
 	}
-	if err == io.EOF { //nolint:errorlint // A wrapped one is no end.
+	if err == io.EOF {
 		err = nil
 	}
 	return n, err

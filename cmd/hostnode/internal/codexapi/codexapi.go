@@ -178,6 +178,11 @@ func refuse(status int, format string, args ...any) error {
 	return refusal{status, fmt.Sprintf(format, args...)}
 }
 
+// unfit refuses values that can be read and make no sense.
+func unfit(format string, args ...any) error {
+	return refuse(http.StatusUnprocessableEntity, format, args...)
+}
+
 // statusOf is the status that an error has if its handler has not chosen one.
 func statusOf(err error) int {
 	if r, ok := errors.AsType[refusal](err); ok {
@@ -242,7 +247,7 @@ func (a *API) collect() {
 		case <-look.C:
 		}
 		if err := a.cfg.Buyer.CollectAll(a.ctx); err != nil && a.ctx.Err() == nil {
-			a.cfg.Log.Warnf("what is left of the payment for a request cannot be collected yet, and is tried again: %v", err)
+			a.cfg.Log.Warnf("what is left of the payment for a request cannot be collected yet; it is tried again: %v", err)
 		}
 	}
 }

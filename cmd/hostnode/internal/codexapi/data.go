@@ -17,8 +17,8 @@ import (
 	"github.com/hostnode/hostnode/storage/dataset"
 )
 
-// slow lets an upload take as long as it gets on: each read has its own deadline, instead of the server's for the whole.
-// The listener does the same for what is written.
+// slow lets an upload take as long as it gets on: each read has its own deadline, instead of the server's for the
+// whole. The listener does the same for what is written.
 type slow struct {
 	http.ResponseWriter
 	body  io.Reader
@@ -49,13 +49,13 @@ func (s *slow) Write(p []byte) (int, error) {
 func namesOf(h http.Header) (o dataset.Options, err error) {
 	if o.MimeType = h.Get("Content-Type"); o.MimeType != "" {
 		if _, _, err := mime.ParseMediaType(o.MimeType); err != nil || len(o.MimeType) > dataset.MaxNameLength {
-			return o, refuse(http.StatusUnprocessableEntity, "The MIME type '%.80s' is not valid.", o.MimeType)
+			return o, unfit("The MIME type '%.80s' is not valid.", o.MimeType)
 		}
 	}
 	if says := h.Get("Content-Disposition"); says != "" {
 		_, params, err := mime.ParseMediaType(says)
 		if o.Filename = readable(params["filename"]); err != nil || !isFilename(o.Filename) {
-			return o, refuse(http.StatusUnprocessableEntity, "The filename is not valid.")
+			return o, unfit("The filename is not valid.")
 		}
 	}
 	return o, nil
@@ -106,7 +106,7 @@ func (a *API) upload(w http.ResponseWriter, r *http.Request) error {
 		return more
 	}
 	if errors.Is(err, dataset.ErrEmpty) {
-		return refuse(http.StatusUnprocessableEntity, "There is nothing to store: the body is empty")
+		return unfit("There is nothing to store: the body is empty")
 	}
 	if err != nil {
 		return err

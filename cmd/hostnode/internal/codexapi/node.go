@@ -13,8 +13,8 @@ import (
 // noPeers says that there is no peer-to-peer network, with the status that Codex has for a node that is not on it.
 func noPeers(status int) func(http.ResponseWriter, *http.Request) error {
 	return func(http.ResponseWriter, *http.Request) error {
-		return refuse(status, "This host is not on a peer-to-peer network, so it has no peer id and no record, and dials no "+
-			"peers; it fetches content over HTTP from the servers in content.sources")
+		return refuse(status, "This host is not on a peer-to-peer network, so it has no peer id and no record, and "+
+			"dials no peers; it fetches content over HTTP from the servers in content.sources")
 	}
 }
 
@@ -65,7 +65,8 @@ func (a *API) setLevel(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("level")
 	level, known := levels[strings.ToUpper(name)]
 	if !known {
-		return refuse(http.StatusBadRequest, "level is %.40q, want TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL", name)
+		return refuse(http.StatusBadRequest, "level is %.40q, want TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL",
+			name)
 	}
 	a.cfg.Log.Logger.SetLevel(level)
 	text(w, http.StatusOK, "")

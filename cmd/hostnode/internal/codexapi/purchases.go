@@ -32,7 +32,7 @@ const (
 // terms checks a wish in Codex's order, and says how the data is to be coded. longest is the longest duration.
 func (q wish) terms(longest time.Duration) (t requester.Terms, code dataset.Params, err error) {
 	no := func(format string, args ...any) (requester.Terms, dataset.Params, error) {
-		return t, code, refuse(http.StatusUnprocessableEntity, format, args...)
+		return t, code, unfit(format, args...)
 	}
 	nodes, tolerance := uint64(usualNodes), uint64(usualTolerance)
 	if q.Nodes != nil {
@@ -42,7 +42,7 @@ func (q wish) terms(longest time.Duration) (t requester.Terms, code dataset.Para
 		tolerance = q.Tolerance.n
 	}
 	if q.Duration.negative || q.Nodes != nil && q.Nodes.negative || q.Tolerance != nil && q.Tolerance.negative {
-		return t, code, refuse(http.StatusBadRequest, "Parsed integer outside of valid range")
+		return t, code, errRange
 	}
 	probability := q.ProofProbability.Big()
 	switch {
@@ -97,10 +97,10 @@ func (a *API) buy(w http.ResponseWriter, r *http.Request) error {
 		return notHere(c)
 	}
 	if _, err := dataset.NewLayout(d.Layout().Size, code); errors.Is(err, dataset.ErrTooSmall) {
-		return refuse(http.StatusUnprocessableEntity, "Dataset too small for erasure parameters, need at least %d bytes",
+		return unfit("Dataset too small for erasure parameters, need at least %d bytes",
 			code.K*dataset.BlockSize)
 	} else if err != nil {
-		return refuse(http.StatusUnprocessableEntity, "%v", err)
+		return unfit("%v", err)
 	}
 	coded, err := a.cfg.Shelf.Code(r.Context(), d, code)
 	if err != nil {

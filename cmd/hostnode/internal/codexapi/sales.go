@@ -63,19 +63,19 @@ func (o offer) check(whole bool) error {
 	below := func(c *count) bool { return c != nil && c.negative }
 	switch {
 	case below(o.TotalSize) || below(o.Duration):
-		return refuse(http.StatusBadRequest, "Parsed integer outside of valid range")
+		return errRange
 	case none(o.TotalSize):
-		return refuse(http.StatusUnprocessableEntity, saysSize)
+		return unfit(saysSize)
 	case none(o.Duration):
-		return refuse(http.StatusUnprocessableEntity, saysDuration)
+		return unfit(saysDuration)
 	case nothing(o.MinPrice):
-		return refuse(http.StatusUnprocessableEntity, saysPrice)
+		return unfit(saysPrice)
 	case nothing(o.Collateral):
-		return refuse(http.StatusUnprocessableEntity, saysCollateral)
+		return unfit(saysCollateral)
 	case below(o.Until):
-		return refuse(http.StatusUnprocessableEntity, saysNegative)
+		return unfit(saysNegative)
 	case o.Until != nil && o.Until.n > uint64(lastMoment.Unix()):
-		return refuse(http.StatusUnprocessableEntity, "until is after the year 9999")
+		return unfit("until is after the year 9999")
 	}
 	return nil
 }
@@ -88,17 +88,17 @@ func refusedOffer(err error, o offer) error {
 	_, space := errors.AsType[*capacity.SpaceError](err)
 	switch {
 	case space || errors.Is(err, problem.ErrDiskSmall):
-		return refuse(http.StatusUnprocessableEntity, saysQuota)
+		return unfit(saysQuota)
 	case errors.Is(err, capacity.ErrUnknownAvailability):
 		return refuse(http.StatusNotFound, saysUnknown)
 	case errors.Is(err, capacity.ErrInUse) && o.Until != nil && o.Collateral == nil:
-		return refuse(http.StatusUnprocessableEntity, saysUntil)
+		return unfit(saysUntil)
 	}
 	for _, is := range []error{
 		capacity.ErrInUse, capacity.ErrInvalid, capacity.ErrLimit, problem.ErrOver, problem.ErrBadRequest,
 	} {
 		if errors.Is(err, is) {
-			return refuse(http.StatusUnprocessableEntity, "%v", err)
+			return unfit("%v", err)
 		}
 	}
 	return err
@@ -165,7 +165,7 @@ func (a *API) setAvailability(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if o.FreeSize != nil {
-		return refuse(http.StatusUnprocessableEntity, "Updating freeSize is not allowed")
+		return unfit("Updating freeSize is not allowed")
 	}
 	if err := o.check(false); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (a *API) setAvailability(w http.ResponseWriter, r *http.Request) error {
 	if o.TotalSize != nil {
 		size := events.Bytes(o.TotalSize.n)
 		if size < was.UsedSize {
-			return refuse(http.StatusUnprocessableEntity, "New totalSize must be larger then current totalSize - freeSize, "+
-				"which is currently: %d", was.UsedSize)
+			return unfit("New totalSize must be larger then current totalSize - freeSize, which is currently: %d",
+				was.UsedSize)
 		}
 		q.Size = &size
 	}
