@@ -83,13 +83,14 @@ func (c *clientOf) prepare() *cobra.Command {
 		Use: "prepare FILE", Short: "Code a file into slots with parity", Args: cobra.ExactArgs(1),
 		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, args []string) error {
 			last := -1
-			d, err := client.Shelf.Prepare(cmd.Context(), args[0], requester.CodeOf(slots), func(done, total events.Bytes) {
+			says := func(done, total events.Bytes) {
 				const step = 10
 				if percent := int(float64(done) / float64(total) * 100); percent/step != last/step || last < 0 {
 					last = percent
 					fmt.Fprintf(cmd.ErrOrStderr(), "coded %d %% of %s\n", percent, cli.Size(total))
 				}
-			})
+			}
+			d, err := client.Shelf.Prepare(cmd.Context(), args[0], requester.CodeOf(slots), says)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
 				err = fmt.Errorf("%w: %w", problem.ErrFile, err)
 			}

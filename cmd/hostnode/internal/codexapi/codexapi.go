@@ -247,7 +247,7 @@ func (a *API) collect() {
 		case <-look.C:
 		}
 		if err := a.cfg.Buyer.CollectAll(a.ctx); err != nil && a.ctx.Err() == nil {
-			a.cfg.Log.Warnf("what is left of the payment for a request cannot be collected yet; it is tried again: %v", err)
+			a.cfg.Log.Warnf("what is left of a request's payment cannot be collected yet; it is tried again: %v", err)
 		}
 	}
 }
