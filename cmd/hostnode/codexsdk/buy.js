@@ -24,13 +24,18 @@ function ok(answer) {
   return answer.data;
 }
 
+// A value as text; JSON has no big integers.
+function shown(value) {
+  return JSON.stringify(value, (_, v) => (typeof v === "bigint" ? String(v) : v));
+}
+
 // The data of an answer, as soon as it is what is waited for.
 async function until(what, ask, is) {
   const deadline = Date.now() + patience;
   for (;;) {
     const answer = await ask();
     if (!answer.error && is(answer.data)) return answer.data;
-    assert.ok(Date.now() < deadline, `not yet: ${what}; last: ${JSON.stringify(answer, (_, v) => `${v}` === v ? v : typeof v === "bigint" ? `${v}` : v)}`);
+    assert.ok(Date.now() < deadline, `not yet: ${what}; last: ${shown(answer)}`);
     await new Promise((resume) => setTimeout(resume, pause));
   }
 }
