@@ -259,6 +259,15 @@ node-client: need-node
 	cd build/node-client && npm ci --no-audit --no-fund --ignore-scripts
 	HOSTNODE_NODE_CLIENT=$(CURDIR)/build/node-client $(GOTEST) -count 1 -run TestNodeClient -v ./events/wire
 
+## codex-sdk: Codex's SDK from npm buys storage from a real host and reads it back; needs node and npm
+.PHONY: codex-sdk
+codex-sdk: need-node
+	@mkdir -p build/codex-sdk
+	cp cmd/hostnode/codexsdk/package.json cmd/hostnode/codexsdk/package-lock.json build/codex-sdk/
+	cd build/codex-sdk && npm ci --no-audit --no-fund --ignore-scripts
+	HOSTNODE_CODEX_SDK=$(CURDIR)/build/codex-sdk $(GOTEST) -vet=off -tags e2e -count 1 -timeout 15m \
+	  -run '^TestCodexSDK' -v ./cmd/hostnode
+
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
 cover:

@@ -103,6 +103,11 @@ func (r *Requester) IDOf(request events.Request) events.RequestID {
 	return requestID(r.market.abis, requestTo(request))
 }
 
+// Request is a request by its id, or ErrUnknownRequest.
+func (r *Requester) Request(ctx context.Context, id events.RequestID) (events.Request, error) {
+	return r.market.Request(ctx, id)
+}
+
 // Slot is what the contract says of a slot, at the newest block.
 func (r *Requester) Slot(ctx context.Context, id events.RequestID, index uint64) (events.SlotFacts, error) {
 	return r.market.Slot(ctx, id, index)

@@ -30,6 +30,8 @@ type FetcherConfig struct {
 	// Sources are base URLs, such as http://10.0.0.7:8080, whose /ipfs/<cid> serves raw content.
 	// Nothing is fetched from anywhere else.
 	Sources []string
+	// Local is asked first, for content on this machine; nil: there is none. It is no source to Reach.
+	Local Objects
 	// InFlight is the number of blocks of a download that are requested at the same time; 0: 16.
 	InFlight int
 	// Attempts is how often each piece of content is requested; 0: 5.

@@ -80,6 +80,9 @@ type piece struct {
 // events.ErrContentUnavailable, or a MismatchError when every source that answers sends something
 // else.
 func (s *sources) fetch(ctx context.Context, c dataset.CID) (data []byte, err error) {
+	if data, here := s.here(c); here && c.Verify(data) {
+		return data, nil
+	}
 	err = s.try(ctx, c, func(ctx context.Context, base string) error {
 		data, err = s.get(ctx, base, piece{cid: c})
 		if err == nil && !c.Verify(data) {
@@ -88,6 +91,15 @@ func (s *sources) fetch(ctx context.Context, c dataset.CID) (data []byte, err er
 		return err
 	})
 	return data, err
+}
+
+// here is an object that is on this machine. One that cannot be read is fetched like one that is not here.
+func (s *sources) here(c dataset.CID) ([]byte, bool) {
+	if s.cfg.Local == nil {
+		return nil, false
+	}
+	data, err := s.cfg.Local.Object(c)
+	return data, err == nil
 }
 
 // try calls ask with each source in turn until one succeeds, beginning with one that depends on the
@@ -236,9 +248,14 @@ func statusError(r *http.Response) error {
 func (s *sources) digests(
 	ctx context.Context, tree dataset.CID, total, first, last uint64,
 ) (part [][32]byte, err error) {
+	list := digestList{tree: tree, total: total, first: first, last: last}
+	if data, here := s.here(tree); here {
+		if list.read(data); list.verify() == nil {
+			return list.part, nil
+		}
+	}
 	err = s.try(ctx, tree, func(ctx context.Context, base string) error {
-		part = make([][32]byte, 0, last-first)
-		var v dataset.TreeVerifier
+		list = digestList{tree: tree, total: total, first: first, last: last}
 		size := int64(total) * 32
 		for at := int64(0); at < size; at += MaxResponse {
 			p := piece{cid: tree, first: at}
@@ -249,18 +266,36 @@ func (s *sources) digests(
 			if err != nil {
 				return err
 			}
-			for ; len(data) >= 32; data = data[32:] {
-				if v.Count() >= first && v.Count() < last {
-					part = append(part, [32]byte(data))
-				}
-				v.Add([32]byte(data))
-			}
+			list.read(data)
 		}
-		root, err := v.Root()
-		if err != nil || v.Count() != total || dataset.TreeCID(root) != tree {
-			return fmt.Errorf("%d digests that do not lead to the tree: %w", v.Count(), errWrong)
-		}
-		return nil
+		return list.verify()
 	})
-	return part, err
+	return list.part, err
+}
+
+// digestList keeps the digests first to last-1 of a list that is read in order.
+type digestList struct {
+	tree               dataset.CID
+	total, first, last uint64
+	verifier           dataset.TreeVerifier
+	part               [][32]byte
+}
+
+// read reads the next digests.
+func (l *digestList) read(data []byte) {
+	for ; len(data) >= 32; data = data[32:] {
+		if n := l.verifier.Count(); n >= l.first && n < l.last {
+			l.part = append(l.part, [32]byte(data))
+		}
+		l.verifier.Add([32]byte(data))
+	}
+}
+
+// verify says whether the whole list leads to the tree.
+func (l *digestList) verify() error {
+	root, err := l.verifier.Root()
+	if err != nil || l.verifier.Count() != l.total || dataset.TreeCID(root) != l.tree {
+		return fmt.Errorf("%d digests that do not lead to the tree: %w", l.verifier.Count(), errWrong)
+	}
+	return nil
 }

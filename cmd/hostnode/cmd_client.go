@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"net"
 	"net/http"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -20,8 +16,6 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
@@ -55,16 +49,13 @@ type clientOf struct {
 	dir string
 }
 
-// on gives a command the shelf of datasets.
+// on gives a command the client.
 func (c *clientOf) on(
-	do func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error,
+	do func(cmd *cobra.Command, client *requester.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return c.Configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
-		if c.dir == "" {
-			c.dir = filepath.Join(cfg.DataDir, "client")
-		}
-		shelf := requester.Open(filepath.Join(c.dir, "datasets"))
-		return errors.Join(do(cmd, cfg.Config, shelf, args), shelf.Close())
+		client := requester.NewClient(cfg.Config, c.dir)
+		return errors.Join(do(cmd, client, args), client.Close())
 	})
 }
 
@@ -77,88 +68,29 @@ func (c *clientOf) command(cmd *cobra.Command, words string) string {
 	return text
 }
 
-// dial connects to the market with the client's key, which is made if there is none. local is the chain if it is a
-// development chain.
-func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
-	r *chain.Requester, local *localchain.Remote, err error,
-) {
-	key, err := c.key()
-	if err != nil {
-		return nil, nil, err
+// account is the client's on the market.
+func (c *clientOf) account(ctx context.Context, client *requester.Client) (*chain.Requester, error) {
+	account, err := client.Account(ctx)
+	if errors.Is(err, localchain.ErrStopped) {
+		err = fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
 	}
-	if !cfg.Embedded() {
-		contract := cfg.ContractAddress()
-		r, err = chain.DialRequester(ctx, chain.Config{
-			Endpoint: cfg.Chain.Endpoint, Fallbacks: cfg.Chain.Fallbacks, Marketplace: contract, Key: key,
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		if r.ChainID() != devchain.ChainID || strings.Contains(cfg.Chain.Endpoint, "://") {
-			return r, nil, nil
-		}
-		return r, &localchain.Remote{Endpoint: cfg.Chain.Endpoint, Marketplace: contract}, nil
-	}
-	dir := datadir.At(cfg.DataDir)
-	ipc, err := dir.SocketPath("chain/devchain.ipc")
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := localchain.Find(dir.Chain(), ipc)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r, err = found.Client(ctx, key); errors.Is(err, localchain.ErrStopped) {
-		return nil, nil, fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
-	} else if err != nil {
-		return nil, nil, err
-	}
-	return r, &found, nil
-}
-
-func (c *clientOf) key() (*ecdsa.PrivateKey, error) {
-	file := filepath.Join(c.dir, "account.key")
-	key, err := keys.Load(file)
-	if !errors.Is(err, keys.ErrMissing) {
-		return key, err
-	}
-	if _, err := keys.Create(file); err != nil {
-		return nil, err
-	}
-	return keys.Load(file)
-}
-
-// provide gives the account money on a development chain. On any other it refuses one that cannot pay.
-func provide(ctx context.Context, r *chain.Requester, local *localchain.Remote, tokens events.Amount) error {
-	if local != nil {
-		return local.Provide(ctx, r.Account(), events.NewAmount(math.MaxInt64/8), tokens)
-	}
-	has, err := r.Balance(ctx)
-	switch {
-	case err != nil:
-		return err
-	case has.Tokens.Less(tokens):
-		return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-			events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(), cli.Grouped(has.Tokens.String()))
-	case has.Wei.IsZero():
-		return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
-	}
-	return nil
+	return account, err
 }
 
 func (c *clientOf) prepare() *cobra.Command {
 	var slots int
 	cmd := &cobra.Command{
 		Use: "prepare FILE", Short: "Code a file into slots with parity", Args: cobra.ExactArgs(1),
-		RunE: c.on(func(cmd *cobra.Command, _ config.Config, shelf *requester.Shelf, args []string) error {
+		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, args []string) error {
 			last := -1
-			d, err := shelf.Prepare(cmd.Context(), args[0], requester.CodeOf(slots), func(done, total events.Bytes) {
+			says := func(done, total events.Bytes) {
 				const step = 10
 				if percent := int(float64(done) / float64(total) * 100); percent/step != last/step || last < 0 {
 					last = percent
 					fmt.Fprintf(cmd.ErrOrStderr(), "coded %d %% of %s\n", percent, cli.Size(total))
 				}
-			})
+			}
+			d, err := client.Shelf.Prepare(cmd.Context(), args[0], requester.CodeOf(slots), says)
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
 				err = fmt.Errorf("%w: %w", problem.ErrFile, err)
 			}
@@ -195,7 +127,7 @@ func (c *clientOf) serve() *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the blocks of all prepared files, until it is stopped", Args: cobra.NoArgs,
-		RunE: c.on(func(cmd *cobra.Command, _ config.Config, shelf *requester.Shelf, _ []string) error {
+		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, _ []string) error {
 			listener, err := net.Listen("tcp", listen)
 			if errors.Is(err, syscall.EADDRINUSE) {
 				return fmt.Errorf("%w: %s", devchain.ErrPortInUse, listen)
@@ -203,9 +135,9 @@ func (c *clientOf) serve() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%w: --listen: %w", cli.ErrUsage, err)
 			}
-			server := &http.Server{Handler: storage.NewHandler(shelf), ReadHeaderTimeout: 10 * time.Second}
+			server := &http.Server{Handler: storage.NewHandler(client.Shelf), ReadHeaderTimeout: 10 * time.Second}
 			defer context.AfterFunc(cmd.Context(), func() { _ = server.Close() })()
-			all, err := shelf.All()
+			all, err := client.Shelf.All()
 			if err != nil {
 				return err
 			}
@@ -244,31 +176,21 @@ func (c *clientOf) request() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it",
 		Args: cobra.ExactArgs(1),
-		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
-			d, err := shelf.Find(args[0])
+		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, args []string) error {
+			d, err := client.Shelf.Find(args[0])
 			if err != nil {
 				return err
 			}
 			ctx := cmd.Context()
-			account, local, err := c.dial(ctx, cfg)
+			if _, err := c.account(ctx, client); err != nil {
+				return err
+			}
+			r, err := client.Buy(ctx, d, t, c.Now())
 			if err != nil {
 				return err
 			}
-			defer account.Close()
-			r := t.Request(d)
-			if err := provide(ctx, account, local, requester.Price(r)); err != nil {
-				return err
-			}
-			id := account.IDOf(r)
-			noted := requester.Posted{ID: id, Marketplace: account.Marketplace(), At: c.Now()}
-			if err := shelf.Note(d, noted); err != nil {
-				return err
-			}
-			if _, err := requester.Post(ctx, account, r); err != nil {
-				return err
-			}
 			return cli.Show(c.App, posted{
-				ID: id, Client: account.Account(), Price: requester.Price(r),
+				ID: r.ID, Client: r.Client, Price: requester.Price(r),
 				Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
 			}, printPosted)
 		}),
@@ -307,23 +229,22 @@ func printPosted(p *cli.Printer, v posted) error {
 
 // progress is what became of the requests that the arguments name, or of all.
 func (c *clientOf) progress(
-	ctx context.Context, cfg config.Config, shelf *requester.Shelf, args []string,
+	ctx context.Context, client *requester.Client, args []string,
 ) (account *chain.Requester, answer []requester.Progress, err error) {
-	all, err := shelf.All()
+	all, err := client.Shelf.All()
 	if len(args) > 0 {
-		all, err = shelf.Naming(args[0])
+		all, err = client.Shelf.Naming(args[0])
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if account, _, err = c.dial(ctx, cfg); err != nil {
+	if account, err = c.account(ctx, client); err != nil {
 		return nil, nil, err
 	}
 	answer = []requester.Progress{}
 	for _, d := range all {
-		some, err := shelf.Progress(ctx, account, d)
+		some, err := client.Shelf.Progress(ctx, account, d)
 		if err != nil {
-			account.Close()
 			return nil, nil, err
 		}
 		answer = append(answer, some...)
@@ -337,12 +258,11 @@ func (c *clientOf) progress(
 func (c *clientOf) status() *cobra.Command {
 	return &cobra.Command{
 		Use: "status [FILE|CID|REQUEST]", Short: "Say what became of the requests", Args: cobra.MaximumNArgs(1),
-		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
-			account, answer, err := c.progress(cmd.Context(), cfg, shelf, args)
+		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, args []string) error {
+			_, answer, err := c.progress(cmd.Context(), client, args)
 			if err != nil {
 				return err
 			}
-			defer account.Close()
 			return cli.Show(c.App, answer, printProgress)
 		}),
 	}
@@ -372,12 +292,11 @@ func (c *clientOf) withdraw() *cobra.Command {
 	return &cobra.Command{
 		Use: "withdraw FILE|CID|REQUEST", Short: "Collect what is left of the payment for requests that are over",
 		Args: cobra.ExactArgs(1),
-		RunE: c.on(func(cmd *cobra.Command, cfg config.Config, shelf *requester.Shelf, args []string) error {
-			account, some, err := c.progress(cmd.Context(), cfg, shelf, args)
+		RunE: c.on(func(cmd *cobra.Command, client *requester.Client, args []string) error {
+			account, some, err := c.progress(cmd.Context(), client, args)
 			if err != nil {
 				return err
 			}
-			defer account.Close()
 			answer := []requester.Withdrawal{}
 			for _, v := range some {
 				w, err := requester.Withdraw(cmd.Context(), account, v)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ var (
 	ErrDamaged = errors.New("dataset is damaged")
 )
 
-// Dataset is a prepared dataset on disk. It is safe for concurrent use. It keeps
+// Dataset is a prepared or a plain dataset on disk. It is safe for concurrent use. It keeps
 // 36 bytes per block in memory.
 type Dataset struct {
 	manifest      Manifest
@@ -32,7 +33,7 @@ type Dataset struct {
 	blocks        *os.File
 }
 
-// Open opens the dataset that Prepare made in dir. It returns ErrDamaged and
+// Open opens the dataset that Prepare or Store made in dir. It returns ErrDamaged and
 // ErrManifest.
 func Open(dir string) (*Dataset, error) {
 	block, err := os.ReadFile(filepath.Join(dir, manifestFile))
@@ -43,7 +44,7 @@ func Open(dir string) (*Dataset, error) {
 	if d.manifest, err = DecodeManifest(block); err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
-	if d.layout, err = d.manifest.Layout(); err != nil {
+	if d.layout, err = d.manifest.Blocks(); err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
 	if d.digests, err = os.ReadFile(filepath.Join(dir, digestsFile)); err != nil {
@@ -52,7 +53,11 @@ func Open(dir string) (*Dataset, error) {
 	if err := d.index(); err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
-	if d.blocks, err = os.Open(filepath.Join(dir, blocksFile)); err != nil {
+	d.blocks, err = os.Open(filepath.Join(dir, blocksFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil // Discard deleted it.
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open dataset: %w", err)
 	}
 	return d, nil
@@ -83,7 +88,12 @@ func (d *Dataset) index() error {
 func (d *Dataset) digest(block uint32) []byte { return d.digests[32*int(block):][:32] }
 
 // Close closes the files.
-func (d *Dataset) Close() error { return d.blocks.Close() }
+func (d *Dataset) Close() error {
+	if d.Gone() {
+		return nil
+	}
+	return d.blocks.Close()
+}
 
 // Manifest is the manifest, which hosts read first. The caller must not change its parts.
 func (d *Dataset) Manifest() Manifest { return d.manifest }
@@ -94,7 +104,7 @@ func (d *Dataset) CID() CID { return d.cid }
 // Layout says where each block lies.
 func (d *Dataset) Layout() Layout { return d.layout }
 
-// MerkleRoot is the verify root: content.merkleRoot of a storage request.
+// MerkleRoot is the verify root: content.merkleRoot of a storage request. A plain dataset has none.
 func (d *Dataset) MerkleRoot() events.Root {
 	return d.manifest.Erasure.Verification.VerifyRoot.Root()
 }
@@ -112,7 +122,7 @@ func (d *Dataset) BlockCID(block uint64) CID {
 // ReadBlock reads a block of the dataset by its index into buffer, which has
 // BlockSize bytes. It returns ErrNotFound and ErrDamaged.
 func (d *Dataset) ReadBlock(block uint64, buffer []byte) error {
-	if block >= d.layout.Total() || len(buffer) != BlockSize {
+	if block >= d.layout.Total() || len(buffer) != BlockSize || d.Gone() {
 		return fmt.Errorf("block %d of %d: %w", block, d.layout.Total(), ErrNotFound)
 	}
 	if d.layout.Empty(block) {

@@ -35,8 +35,8 @@ var ErrExists = errors.New("directory exists already")
 
 // Options are the optional settings of Prepare.
 type Options struct {
-	// Filename is written to the manifest when not empty.
-	Filename string
+	// Filename and MimeType are written to the manifest when not empty.
+	Filename, MimeType string
 	// Progress, if set, is called after each batch, in the goroutine of Prepare, with the bytes of
 	// the coded dataset that are done.
 	Progress func(done, total events.Bytes)
@@ -71,11 +71,26 @@ func PrepareFile(
 // returns ErrParams, ErrEmpty, ErrTooSmall, ErrTooLarge and ErrExists.
 func Prepare(
 	ctx context.Context, source io.ReaderAt, size int64, dir string, p Params, o Options,
-) (_ *Dataset, err error) {
+) (*Dataset, error) {
 	layout, err := NewLayout(uint64(max(size, 0)), p)
 	if err != nil {
 		return nil, err
 	}
+	return build(dir, func(partial string) error {
+		c, err := newCoder(layout, source, o)
+		if err != nil {
+			return err
+		}
+		if err := c.codeBlocks(ctx, filepath.Join(partial, blocksFile)); err != nil {
+			return err
+		}
+		return writeNames(partial, c.digests, c.manifest())
+	})
+}
+
+// build has the files of a dataset written to a partial directory, which becomes dir when all are there. When that
+// fails, nothing is left behind.
+func build(dir string, write func(partial string) error) (_ *Dataset, err error) {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w; remove it or choose another", dir, ErrExists)
 	}
@@ -88,14 +103,7 @@ func Prepare(
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	c, err := newCoder(layout, source, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.codeBlocks(ctx, filepath.Join(partial, blocksFile)); err != nil {
-		return nil, err
-	}
-	if err := c.writeNames(partial, c.manifest()); err != nil {
+	if err := write(partial); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(partial, dir); err != nil {
@@ -246,7 +254,7 @@ func (c *coder) manifest() Manifest {
 	v.VerifyRoot = ProvingRootCID(verifyRoot)
 	return Manifest{
 		Tree: TreeCID(coded), Size: c.layout.CodedSize(),
-		Filename: c.options.Filename,
+		Filename: c.options.Filename, MimeType: c.options.MimeType,
 		Erasure: &Erasure{
 			Params: c.layout.Params, OriginalTree: TreeCID(original),
 			OriginalSize: c.layout.Size, Strategy: Stepped, Verification: v,
@@ -255,14 +263,14 @@ func (c *coder) manifest() Manifest {
 }
 
 // writeNames writes the digests and, last of all, the manifest.
-func (c *coder) writeNames(dir string, m Manifest) error {
+func writeNames(dir string, all [][32]byte, m Manifest) error {
 	block, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	digests := make([]byte, 0, 32*len(c.digests))
-	for i := range c.digests {
-		digests = append(digests, c.digests[i][:]...)
+	digests := make([]byte, 0, 32*len(all))
+	for i := range all {
+		digests = append(digests, all[i][:]...)
 	}
 	for _, f := range []struct {
 		name string

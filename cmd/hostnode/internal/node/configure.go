@@ -154,7 +154,7 @@ func FromConfig(c config.Config, p Parts) (Options, error) {
 		},
 		SlotsLost: c.Storage.FilesLost,
 		Fetch: storage.FetcherConfig{
-			Sources: c.Content.Sources, InFlight: c.Storage.BlocksInFlight,
+			Sources: c.Content.Sources, Local: p.Local, InFlight: c.Storage.BlocksInFlight,
 			Attempts: c.Storage.FetchRetries, RequestTimeout: c.Storage.FetchTimeout,
 		},
 		Host: actors.Config{

@@ -56,6 +56,8 @@ type Means struct {
 	// Rooms make the rooms of further machines, from their sections of Config.
 	Rooms  []MakeRoom
 	Config config.Config
+	// Local has content on this machine; nil: there is none.
+	Local storage.Objects
 	// Waits is called with the reason why the start waits for the chain or the event store,
 	// after each failed try, and with nil when it waits no more.
 	Waits func(why error)

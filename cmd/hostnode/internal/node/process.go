@@ -27,6 +27,7 @@ import (
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover"
+	"github.com/hostnode/hostnode/storage"
 )
 
 // Process is a host with all that it needs, in one data directory: lock, event
@@ -72,6 +73,8 @@ type Begin struct {
 	TakeOver bool
 	// Rooms make the rooms of further machines.
 	Rooms []MakeRoom
+	// Local has content on this machine that is not fetched from a source; nil: there is none.
+	Local storage.Objects
 }
 
 // Take only takes the data directory, so that the process can answer while it starts.
@@ -208,7 +211,8 @@ func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.
 	parts := Parts{
 		Means: Means{
 			Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
-			Alerts: p.alerts, Rooms: p.begin.Rooms, Config: p.config, Waits: p.start.waits, Log: p.log,
+			Alerts: p.alerts, Rooms: p.begin.Rooms, Local: p.begin.Local, Config: p.config,
+			Waits: p.start.waits, Log: p.log,
 		},
 		Endpoint: p.config.Chain.Endpoint, Node: nodeName(), Version: p.begin.Version,
 	}

@@ -2,7 +2,7 @@
 // and says what became of it. `hostnode client` is for trials of one's own host, on any chain; the demonstration
 // uses the same parts.
 //
-// A client has a directory: its key, and a Shelf of datasets with the requests that were posted for each.
+// A Client has a directory: its key, and a Shelf of datasets with the requests that were posted for each.
 package requester
 
 import (
@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -41,11 +42,11 @@ type Shelf struct {
 	dir string
 
 	mu   sync.Mutex
-	open map[string]*dataset.Dataset // by CID
+	open map[dataset.CID]*dataset.Dataset
 }
 
 // Open opens the shelf in a directory, which need not be there.
-func Open(dir string) *Shelf { return &Shelf{dir: dir, open: map[string]*dataset.Dataset{}} }
+func Open(dir string) *Shelf { return &Shelf{dir: dir, open: map[dataset.CID]*dataset.Dataset{}} }
 
 // Close closes all datasets.
 func (s *Shelf) Close() error {
@@ -63,6 +64,44 @@ func (s *Shelf) Close() error {
 func (s *Shelf) Prepare(
 	ctx context.Context, file string, code dataset.Params, progress func(done, total events.Bytes),
 ) (*dataset.Dataset, error) {
+	return s.add(func(dir string) (*dataset.Dataset, error) {
+		return dataset.PrepareFile(ctx, file, dir, code, dataset.Options{Progress: progress})
+	})
+}
+
+// Store keeps what source has as a plain dataset, under these names.
+func (s *Shelf) Store(ctx context.Context, source io.Reader, o dataset.Options) (*dataset.Dataset, error) {
+	return s.add(func(dir string) (*dataset.Dataset, error) { return dataset.Store(ctx, source, dir, o) })
+}
+
+// Code codes the original data of a dataset. If that was done before, it returns the dataset of then.
+func (s *Shelf) Code(ctx context.Context, d *dataset.Dataset, code dataset.Params) (*dataset.Dataset, error) {
+	m := d.Manifest()
+	tree := m.Tree
+	if m.Erasure != nil {
+		tree = m.Erasure.OriginalTree
+	}
+	all, err := s.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, made := range all {
+		is := made.Manifest()
+		if is.Erasure.OriginalTree == tree && is.Erasure.Params == code && !made.Gone() &&
+			is.Erasure.OriginalSize == d.Layout().Size && is.Filename == m.Filename && is.MimeType == m.MimeType {
+			return made, nil
+		}
+	}
+	return s.add(func(dir string) (*dataset.Dataset, error) {
+		return dataset.Prepare(ctx, d.Original(), int64(d.Layout().Size), dir, code, dataset.Options{
+			Filename: m.Filename, MimeType: m.MimeType,
+		})
+	})
+}
+
+// add has a dataset made in a new directory, and names that by its CID. One that is there already stays, and gets its
+// blocks back if they were removed.
+func (s *Shelf) add(makeIn func(dir string) (*dataset.Dataset, error)) (*dataset.Dataset, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the client's directory: %w", err)
 	}
@@ -72,26 +111,79 @@ func (s *Shelf) Prepare(
 	}
 	defer func() { _ = os.RemoveAll(fresh) }()
 	made := filepath.Join(fresh, "dataset")
-	d, err := dataset.PrepareFile(ctx, file, made, code, dataset.Options{Progress: progress})
+	d, err := makeIn(made)
 	if err != nil {
 		return nil, err
 	}
-	cid := d.CID().String()
+	cid := d.CID()
 	if err := d.Close(); err != nil {
 		return nil, err
 	}
-	err = os.Rename(made, filepath.Join(s.dir, cid))
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = os.Rename(made, s.dirOf(cid))
+	if errors.Is(err, fs.ErrExist) {
+		if d, err = s.opened(cid); err == nil && d.Gone() {
+			delete(s.open, cid)
+			err = dataset.Adopt(s.dirOf(cid), made)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("name the dataset: %w", err)
 	}
 	if err := durable.Sync(s.dir); err != nil {
 		return nil, err
 	}
-	return s.Find(cid)
+	return s.opened(cid)
 }
 
-// All are the datasets, by CID.
-func (s *Shelf) All() ([]*dataset.Dataset, error) {
+// opened is the dataset with a CID. The lock is held.
+func (s *Shelf) opened(cid dataset.CID) (*dataset.Dataset, error) {
+	if d := s.open[cid]; d != nil {
+		return d, nil
+	}
+	d, err := dataset.Open(s.dirOf(cid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNotPrepared, cid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.open[cid] = d
+	return d, nil
+}
+
+// Get is the dataset with a CID, coded or plain, or ErrNotPrepared.
+func (s *Shelf) Get(cid dataset.CID) (*dataset.Dataset, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened(cid)
+}
+
+// Remove deletes the blocks of the dataset with a CID, if there is one, and all of it unless requests were posted for
+// it: these are remembered.
+func (s *Shelf) Remove(cid dataset.CID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.open[cid]; d != nil { // Who reads it now meets an error.
+		delete(s.open, cid)
+		_ = d.Close()
+	}
+	_, err := os.Stat(filepath.Join(s.dirOf(cid), requestsFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.RemoveAll(s.dirOf(cid))
+	case err != nil:
+		return err
+	}
+	if err := dataset.Discard(s.dirOf(cid)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Everything is all datasets, by CID: also the plain ones, and those of which only the names are left.
+func (s *Shelf) Everything() ([]*dataset.Dataset, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entries, err := os.ReadDir(s.dir)
@@ -100,19 +192,26 @@ func (s *Shelf) All() ([]*dataset.Dataset, error) {
 	}
 	var all []*dataset.Dataset
 	for _, e := range entries {
-		if _, err := dataset.ParseCID(e.Name()); err != nil {
+		cid, err := dataset.ParseCID(e.Name())
+		if err != nil {
 			continue
 		}
-		d := s.open[e.Name()]
-		if d == nil {
-			if d, err = dataset.Open(filepath.Join(s.dir, e.Name())); err != nil {
-				return nil, err
-			}
-			s.open[e.Name()] = d
+		d, err := s.opened(cid)
+		if errors.Is(err, ErrNotPrepared) {
+			continue // Another process has just removed it.
+		}
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, d)
 	}
 	return all, nil
+}
+
+// All are the coded datasets, by CID.
+func (s *Shelf) All() ([]*dataset.Dataset, error) {
+	all, err := s.Everything()
+	return slices.DeleteFunc(all, func(d *dataset.Dataset) bool { return d.Manifest().Erasure == nil }), err
 }
 
 // Find is the dataset with a CID, or that of a file with this name. Errors: ErrNotPrepared, ErrAmbiguous.
@@ -173,7 +272,7 @@ func begins(id events.RequestID, digits string) bool {
 // Object is an object of any dataset, for storage.NewHandler. What was prepared after the shelf was opened is found,
 // too.
 func (s *Shelf) Object(c dataset.CID) ([]byte, error) {
-	all, err := s.All()
+	all, err := s.Everything()
 	if err != nil {
 		return nil, err
 	}
@@ -228,5 +327,7 @@ func (s *Shelf) Requests(d *dataset.Dataset) (all []Posted, err error) {
 }
 
 func (s *Shelf) requests(d *dataset.Dataset) string {
-	return filepath.Join(s.dir, d.CID().String(), requestsFile)
+	return filepath.Join(s.dirOf(d.CID()), requestsFile)
 }
+
+func (s *Shelf) dirOf(cid dataset.CID) string { return filepath.Join(s.dir, cid.String()) }
