@@ -20,17 +20,11 @@ func (a *app) salesCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all settled ones, too")
 	return cli.AsAt(a.App, cmd, func(ctx context.Context, b api.Backend, _ []string) (api.Sales, error) {
-		q := api.SalesQuestion{Settled: api.DefaultSettled, Paging: api.Paging{Limit: api.MaxPage}}
+		q := api.SalesQuestion{Settled: api.DefaultSettled}
 		if all {
 			q.Settled = api.MaxSettled
 		}
-		sales, err := api.ListSales.Ask(ctx, b, q)
-		for err == nil && sales.Next != "" {
-			var more api.Sales
-			q.Cursor = sales.Next
-			more, err = api.ListSales.Ask(ctx, b, q)
-			sales.Sales, sales.Next = append(sales.Sales, more.Sales...), more.Next
-		}
+		sales, err := api.AllSales(ctx, b, q)
 		// The open ones are the last, where people look at first.
 		slices.Reverse(sales.Sales)
 		slices.SortStableFunc(sales.Sales, func(x, y projections.Sale) int {

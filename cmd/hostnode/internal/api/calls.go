@@ -56,6 +56,17 @@ var (
 		Reports.QueuedSlots)
 )
 
+// AllSales asks for sales page by page, until it has all.
+func AllSales(ctx context.Context, b Backend, q SalesQuestion) (all Sales, err error) {
+	for q.Limit = MaxPage; ; q.Cursor = all.Next {
+		some, err := ListSales.Ask(ctx, b, q)
+		some.Sales = append(all.Sales, some.Sales...)
+		if all = some; err != nil || all.Next == "" {
+			return all, err
+		}
+	}
+}
+
 // What is asked about each machine alike (streams.go).
 var (
 	ListMachines = Question("machines", "The machines of the host, and how many of each are in which state",

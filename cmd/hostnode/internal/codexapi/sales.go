@@ -227,7 +227,7 @@ func (a *API) reservations(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sales, err := api.ListSales.Ask(r.Context(), a.cfg.Host, api.SalesQuestion{Settled: 0})
+	sales, err := api.AllSales(r.Context(), a.cfg.Host, api.SalesQuestion{})
 	if err != nil {
 		return err
 	}
