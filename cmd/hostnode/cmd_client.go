@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
@@ -77,9 +78,24 @@ func (c *clientOf) command(cmd *cobra.Command, words string) string {
 	return text
 }
 
-// dial connects to the market with the client's key, which is made if there is none. local is the chain if it is a
+// dial connects to the market with the client's key, and asks what its token is called.
+func (c *clientOf) dial(ctx context.Context, cfg config.Config) (*chain.Requester, *localchain.Remote, error) {
+	r, local, err := c.connect(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	symbol, decimals, err := r.TokenSays(ctx)
+	if err != nil {
+		r.Close()
+		return nil, nil, err
+	}
+	c.Market = money.FromContract(symbol, decimals)
+	return r, local, nil
+}
+
+// connect connects to the market with the client's key, which is made if there is none. local is the chain if it is a
 // development chain.
-func (c *clientOf) dial(ctx context.Context, cfg config.Config) (
+func (c *clientOf) connect(ctx context.Context, cfg config.Config) (
 	r *chain.Requester, local *localchain.Remote, err error,
 ) {
 	key, err := c.key()
@@ -138,8 +154,8 @@ func provide(ctx context.Context, r *chain.Requester, local *localchain.Remote, 
 	case err != nil:
 		return err
 	case has.Tokens.Less(tokens):
-		return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-			events.ErrInsufficientFunds, cli.Grouped(tokens.String()), r.Account(), cli.Grouped(has.Tokens.String()))
+		return fmt.Errorf("%w: the request costs %s, and the client's account %s has %s",
+			events.ErrInsufficientFunds, money.Base(tokens.String()), r.Account(), money.Base(has.Tokens.String()))
 	case has.Wei.IsZero():
 		return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
 	}
@@ -241,6 +257,7 @@ func (c *clientOf) request() *cobra.Command {
 		PricePerBytePerSecond: events.NewAmount(1000), CollateralPerByte: events.NewAmount(100),
 		ProofProbability: 1, Duration: 30 * time.Minute, Expiry: 10 * time.Minute,
 	}
+	var price, collateral *money.Entry
 	cmd := &cobra.Command{
 		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it",
 		Args: cobra.ExactArgs(1),
@@ -255,6 +272,12 @@ func (c *clientOf) request() *cobra.Command {
 				return err
 			}
 			defer account.Close()
+			if err := errors.Join(
+				typedIn(c.Market, "price", price, &t.PricePerBytePerSecond),
+				typedIn(c.Market, "collateral", collateral, &t.CollateralPerByte),
+			); err != nil {
+				return err
+			}
 			r := t.Request(d)
 			if err := provide(ctx, account, local, requester.Price(r)); err != nil {
 				return err
@@ -274,10 +297,10 @@ func (c *clientOf) request() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	readFlag(flags, parseAmount, func(n events.Amount) { t.PricePerBytePerSecond = n }, "price",
-		"an `amount` of token base units for each byte and second (default 1000)")
-	readFlag(flags, parseAmount, func(n events.Amount) { t.CollateralPerByte = n }, "collateral",
-		"an `amount` of token base units that a host deposits for each byte (default 100)")
+	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { price = &e }, "price",
+		"`price`, such as 0.5/GiB/month, or base units for each byte and second (default 1000); rounded up")
+	moneyFlag(flags, money.PerByte, func(e money.Entry) { collateral = &e }, "collateral",
+		"`amount` that a host deposits, such as 0.0000001 TST/GiB, or base units for each byte (default 100); rounded up")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Duration = d }, "duration",
 		"for how long, a `duration` such as 30m (the default) or 30d")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",
@@ -298,8 +321,8 @@ type posted struct {
 
 func printPosted(p *cli.Printer, v posted) error {
 	p.Line("request      %s of account %s", v.ID, v.Client)
-	p.Line("paid         %s base units, of which the contract returns what no host earns",
-		cli.Grouped(v.Price.String()))
+	p.Line("paid         %s, of which the contract returns what no host earns",
+		money.Base(v.Price.String()))
 	p.Line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
 		"--sales-max-slots-per-request %d all of them", cli.Count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
 	return nil
@@ -400,7 +423,7 @@ func printWithdrawals(p *cli.Printer, all []requester.Withdrawal) error {
 			p.Line("nothing      to collect of request %s: %s", v.ID.Short(), v.Nothing)
 			continue
 		}
-		p.Line("withdrawn    %s base units, what was left of request %s", cli.Grouped(v.Amount.String()), v.ID.Short())
+		p.Line("withdrawn    %s, what was left of request %s", money.Base(v.Amount.String()), v.ID.Short())
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 // Package money is how people read and write amounts: in the market's token, by the decimals and the symbol that its
 // contract names, and for gas in the chain's own coin. Programs are given base units, and so is the record.
 //
-// Token.Amount and Token.Price print, Token.Told does the same inside a sentence, and Parse reads what a person typed.
-// Where the token is not known, all of it is in base units, and says so. A month is 30 days.
+// Whatever makes a text writes the exact amount with its unit, by Base, BasePrice or Wei or in the same words. Where a
+// text is shown, on a page of a command or in the log, Token.Told puts it into tokens; so nothing else needs to know
+// the token. Parse reads what a person typed. Where the token is not known, all of it is in base units, and says so. A
+// month is 30 days.
 package money
 
 import (
@@ -53,6 +55,22 @@ func (t Token) Known() bool { return t.Symbol != "" }
 
 func (t Token) units() *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Decimals)), nil))
+}
+
+// Base is an amount of base units, as Told finds it; empty: there is none.
+func Base(n string) string { return with(n, " base units") }
+
+// BasePrice is a price in base units per byte and second, as Told finds it.
+func BasePrice(n string) string { return with(n, " base units per byte and second") }
+
+// Wei is an amount of wei, as Told finds it.
+func Wei(n string) string { return with(n, " wei") }
+
+func with(n, unit string) string {
+	if n == "" {
+		return ""
+	}
+	return n + unit
 }
 
 // Amount prints base units, which may be negative, for people: in tokens, rounded with ≈ in front if it has more than
@@ -147,13 +165,15 @@ func (t Token) Unpriceable() string {
 	return t.Price("1")
 }
 
-// told are amounts in sentences. One with /byte/s is from Price.
+// told are the amounts in a text. One with /byte/s is from Price.
 var told = regexp.MustCompile(`\b[0-9][0-9,.]* (base units? per byte and second|base units?|wei)\b(/byte)?`)
 
-// Told prints the amounts in a sentence for people: what says "1500000 base units" or "1500000 wei". Of what has been
-// told before, nothing changes.
-func (t Token) Told(sentence string) string {
-	return told.ReplaceAllStringFunc(sentence, func(found string) string {
+// Mentions reports whether a text has an amount that Told would find.
+func Mentions(text string) bool { return told.MatchString(text) }
+
+// Told is a text in which each amount is printed for people. What has been told before stays as it is.
+func (t Token) Told(text string) string {
+	return told.ReplaceAllStringFunc(text, func(found string) string {
 		number, unit, _ := strings.Cut(found, " ")
 		switch {
 		case strings.HasSuffix(unit, "/byte") || strings.ContainsAny(number, ",."):

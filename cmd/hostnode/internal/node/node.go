@@ -26,6 +26,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover"
@@ -224,6 +225,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return err
 	}
 	n.Account = n.Market.Account()
+	n.learnToken(ctx, o)
 	cfg := o.Host
 	id := n.Market.Identity()
 	cfg.ChainID, cfg.Genesis, cfg.Contract = id.ChainID, id.Genesis, o.Chain.Marketplace
@@ -328,6 +330,29 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	o.Waits(nil)
 	return nil
+}
+
+// learnToken keeps what the market's token is called, for whoever reads amounts. Without that they are in base units.
+func (n *Node) learnToken(ctx context.Context, o Options) {
+	symbol, decimals, err := n.Market.TokenSays(ctx)
+	known, found := o.Dir.Token(), money.FromContract(symbol, decimals)
+	switch {
+	case err != nil && known.Known():
+		return // It is as it was.
+	case err != nil:
+	case !found.Known():
+		err = fmt.Errorf("the contract %s does not say it", n.Market.Token())
+	case found != known:
+		err = o.Dir.KeepToken(found)
+		if known.Known() {
+			o.Log.Warnf("the token's contract %s was of %d decimals and called %s, and says now %d and %s: check that it "+
+				"is the right one before you enter a price", n.Market.Token(), known.Decimals, known.Symbol,
+				found.Decimals, found.Symbol)
+		}
+	}
+	if err != nil {
+		o.Log.Warnf("amounts are shown in base units, because the decimals of the market's token are not known: %v", err)
+	}
 }
 
 // sends reports whether this process can send transactions.
