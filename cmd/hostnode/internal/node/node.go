@@ -332,26 +332,22 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	return nil
 }
 
-// learnToken keeps what the market's token is called, for whoever reads amounts. Without that they are in base units.
+// learnToken keeps what the market's token is called, for people who read amounts. Without that they are in base units.
 func (n *Node) learnToken(ctx context.Context, o Options) {
 	symbol, decimals, err := n.Market.TokenSays(ctx)
-	known, found := o.Dir.Token(), money.FromContract(symbol, decimals)
-	switch {
-	case err != nil && known.Known():
-		return // It is as it was.
-	case err != nil:
-	case !found.Known():
-		err = fmt.Errorf("the contract %s does not say it", n.Market.Token())
-	case found != known:
-		err = o.Dir.KeepToken(found)
-		if known.Known() {
-			o.Log.Warnf("the token's contract %s was of %d decimals and called %s, and says now %d and %s: check that it "+
-				"is the right one before you enter a price", n.Market.Token(), known.Decimals, known.Symbol,
-				found.Decimals, found.Symbol)
+	if err == nil {
+		found, known := money.FromContract(symbol, decimals), o.Dir.Token()
+		if found != known {
+			err = o.Dir.KeepToken(found)
+		}
+		if found != known && known.Known() {
+			o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %q, of %d: check chain.contract "+
+				"before you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
 		}
 	}
-	if err != nil {
-		o.Log.Warnf("amounts are shown in base units, because the decimals of the market's token are not known: %v", err)
+	if err != nil || !o.Dir.Token().Known() {
+		o.Log.Warnf("amounts are in base units, because the token's contract %s does not say its decimals (%v)",
+			n.Market.Token(), err)
 	}
 }
 
