@@ -38,7 +38,7 @@ func TestTheStatusOfABusyHost(t *testing.T) {
 	}
 	for _, want := range []string{
 		"SELLING: 5 bytes free", "as of 2031-04-05 06:07:08Z, log position 9, from the running host",
-		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "gas money       2.5 coins",
+		"block 1,234, chain time 2031-04-05 06:05:38Z, 1 min 30 s ago\n", "1,000,000 base units", "gas money        2.5 coins",
 		"start 2 at 2031-04-05 06:07:08Z, version v1", "1 Downloading, 2 Proving", "1 slot waiting, 0 in work, paused: all seen",
 		"trouble slot 0x51070000 waits for the payout: the node is away (3 tries, since 2031-04-05 06:07:08Z)",
 		"trouble slot 0x51080000 was set aside: its record makes no sense; what it owes is NOT PROVEN", "hostnode sale 0x5108000000", "stopped following the events: the disk",

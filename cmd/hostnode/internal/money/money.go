@@ -57,7 +57,7 @@ func (t Token) units() *big.Rat {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Decimals)), nil))
 }
 
-// Base is an amount of base units, as Told finds it; empty: there is none.
+// Base is an amount of base units, as Told finds it; nothing needs no unit.
 func Base(n string) string { return with(n, " base units") }
 
 // BasePrice is a price in base units per byte and second, as Told finds it.
@@ -67,8 +67,8 @@ func BasePrice(n string) string { return with(n, " base units per byte and secon
 func Wei(n string) string { return with(n, " wei") }
 
 func with(n, unit string) string {
-	if n == "" {
-		return ""
+	if n == "" || n == "0" {
+		return n
 	}
 	return n + unit
 }

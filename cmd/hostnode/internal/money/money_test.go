@@ -304,3 +304,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestNothingNeedsNoUnit(t *testing.T) {
+	for got, want := range map[string]string{
+		money.Base("0"): "0", money.Wei(""): "", money.Base("7"): "7 base units", money.Wei("7"): "7 wei",
+		money.BasePrice("7"): "7 base units per byte and second",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

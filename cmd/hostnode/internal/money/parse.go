@@ -123,7 +123,7 @@ func (e Entry) In(t Token) (events.Amount, error) {
 		switch {
 		case !t.Known():
 			return events.Amount{}, fmt.Errorf("%s is in tokens, and it is not known yet how many base units a token "+
-				"has: wait until the host has started once, or write %s", e.text, e.kind)
+				"has: wait until the host has started once, or write base units", e.text)
 		case e.unit != "" && !strings.EqualFold(e.unit, t.Symbol):
 			return events.Amount{}, fmt.Errorf("the market pays in %s, and %s is in %s", t.Symbol, e.text, e.unit)
 		}
