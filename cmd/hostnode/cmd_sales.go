@@ -149,7 +149,7 @@ func storyRows(s projections.Sale, paysAtMost string) [][]string {
 			money.Base(s.Collateral.Returned), money.Base(s.Collateral.Lost))},
 		{"reward", fmt.Sprintf("%s%s, net %s%s",
 			money.Base(s.Reward), to(s.RewardRecipient), money.Base(s.NetEarning), most)},
-		{"gas", fmt.Sprintf("%s in %s, %s",
+		{"gas", fmt.Sprintf("%s in %s, which cost %s",
 			money.Grouped(fmt.Sprint(s.GasUsed)), cli.Count(s.Transactions, "transaction"), money.Wei(s.FeesWei))},
 	}
 	if !s.EndsAt.IsZero() && !s.Over {

@@ -335,19 +335,19 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 // learnToken keeps what the market's token is called, for people who read amounts. Without that they are in base units.
 func (n *Node) learnToken(ctx context.Context, o Options) {
 	symbol, decimals, err := n.Market.TokenSays(ctx)
-	if err == nil {
-		found, known := money.FromContract(symbol, decimals), o.Dir.Token()
-		if found != known {
-			err = o.Dir.KeepToken(found)
-		}
-		if found != known && known.Known() {
-			o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %q, of %d: check chain.contract "+
-				"before you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
-		}
+	found, known := money.FromContract(symbol, decimals), o.Dir.Token()
+	if err == nil && found != known {
+		err = o.Dir.KeepToken(found)
 	}
-	if err != nil || !o.Dir.Token().Known() {
-		o.Log.Warnf("amounts are in base units, because the token's contract %s does not say its decimals (%v)",
-			n.Market.Token(), err)
+	switch {
+	case err != nil:
+		o.Log.Warnf("the symbol and decimals of the market's token stay as they were, %q and %d: %v", known.Symbol,
+			known.Decimals, err)
+	case !found.Known():
+		o.Log.Warnf("amounts are in base units: the token's contract %s does not say its decimals", n.Market.Token())
+	case known.Known() && found != known:
+		o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %s, of %d: check chain.contract before "+
+			"you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
 	}
 }
 
