@@ -163,7 +163,8 @@ func (a *app) availabilityAdd() *cobra.Command {
 	var member string
 	cmd := &cobra.Command{
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
-		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 0.5/GiB/month --collateral '5 TST'",
+		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 0.5/GiB/month " +
+			"--collateral '5 TST'",
 	}
 	terms := offerFlags(cmd.Flags())
 	cmd.PreRunE = a.priced(terms)

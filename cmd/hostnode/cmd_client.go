@@ -300,7 +300,7 @@ func (c *clientOf) request() *cobra.Command {
 	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { price = &e }, "price",
 		"`price`, such as 0.5/GiB/month, or base units for each byte and second (default 1000); rounded up")
 	moneyFlag(flags, money.PerByte, func(e money.Entry) { collateral = &e }, "collateral",
-		"`amount` that a host deposits, such as 0.0000001 TST/GiB, or base units for each byte (default 100); rounded up")
+		"`amount` that a host deposits, such as 0.0000001 TST/GiB, or base units per byte (default 100); rounded up")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Duration = d }, "duration",
 		"for how long, a `duration` such as 30m (the default) or 30d")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",

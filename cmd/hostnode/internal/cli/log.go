@@ -32,7 +32,7 @@ func NewLog(c config.Config, out io.Writer) *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// amounts puts the amounts in a log for people into the token of a data directory, once the host has asked what that is.
+// amounts puts the amounts in a log for people into the token of a data directory, once the host has asked for it.
 type amounts datadir.Layout
 
 // Levels implements logrus.Hook.

@@ -346,8 +346,8 @@ func (n *Node) learnToken(ctx context.Context, o Options) {
 	case !found.Known():
 		o.Log.Warnf("amounts are in base units: the token's contract %s does not say its decimals", n.Market.Token())
 	case known.Known() && found != known:
-		o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %s, of %d: check chain.contract before "+
-			"you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
+		o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %s, of %d: check chain.contract "+
+			"before you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
 	}
 }
 
