@@ -55,7 +55,8 @@ func (m *Market) TokenSays(ctx context.Context) (symbol, decimals []byte, err er
 	token := m.tokenAddress()
 	as := func(raw []byte) ([]byte, error) { return raw, nil }
 	_, _, err = m.conn.ViewsNewest(ctx, m.account, rpc.Reads(
-		viewOf(token, m.abis.token.PackSymbol(), as, &symbol), viewOf(token, m.abis.token.PackDecimals(), as, &decimals),
+		viewOf(token, m.abis.token.PackSymbol(), as, &symbol),
+		viewOf(token, m.abis.token.PackDecimals(), as, &decimals),
 	))
 	if err != nil {
 		return nil, nil, fmt.Errorf("ask the token what it is called: %w", err)

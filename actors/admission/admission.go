@@ -54,7 +54,8 @@ func (n Affordable) Judge() *Refusal {
 		return no(slotqueue.CriterionProofs, "%s; the limit is %d %%", n.ProofDetail, n.MaxProofLoad)
 	case n.Balance.Tokens.Less(needed):
 		return no(slotqueue.CriterionTokens,
-			"the account holds %s base units, the collateral is %s base units, and sales in work need %s base units more",
+			"the account holds %s base units, the collateral is %s base units, and sales in work "+
+				"need %s base units more",
 			n.Balance.Tokens, n.Collateral, n.Unpaid)
 	case n.Balance.Wei.Less(n.MinWei):
 		return no(slotqueue.CriterionGas, "the account holds %s wei for gas, at least %s wei are needed",

@@ -153,8 +153,8 @@ var criteria = []struct {
 			return !ask.PricePerBytePerSecond.Less(a.MinPrice)
 		},
 		func(_ State, a *Availability, ask Ask) string {
-			return fmt.Sprintf("the request pays %s base units per byte and second, availability %s wants at least %s base units per byte and "+
-				"second",
+			return fmt.Sprintf("the request pays %s base units per byte and second, availability %s wants at "+
+				"least %s base units per byte and second",
 				ask.PricePerBytePerSecond, short(a), a.MinPrice)
 		},
 	},
@@ -167,7 +167,8 @@ var criteria = []struct {
 		func(_ State, a *Availability, ask Ask) string {
 			needed, fits := ask.collateral()
 			if !fits {
-				return fmt.Sprintf("the slot needs %s base units of collateral for each of %d bytes, more than any token has",
+				return fmt.Sprintf("the slot needs %s base units of collateral for each of %d bytes, more than any "+
+					"token has",
 					ask.CollateralPerByte, ask.SlotSize)
 			}
 			return fmt.Sprintf("the slot needs %s base units of collateral, availability %s has %s base units "+

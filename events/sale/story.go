@@ -9,7 +9,8 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Sentence describes one event to a person. Amounts are base units, and say so: who shows them may put them into tokens.
+// Sentence describes one event to a person. Amounts are base units, and say so: what shows
+// them may put them into tokens.
 func Sentence(e Event) string {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
@@ -93,13 +94,15 @@ func sentenceHosting(e Event) string {
 func sentenceReading(e Reading) string {
 	switch {
 	case e.GetPeriod() == 0:
-		return fmt.Sprintf("The contract holds %s base units: slashed by %s base units, and no recorded miss explains it.",
+		return fmt.Sprintf("The contract holds %s base units: slashed by %s base units, and no recorded "+
+			"miss explains it.",
 			e.GetCollateral(), e.GetSlashed())
 	case e.GetSlashed() == "0":
 		return fmt.Sprintf("After the miss in period %d the contract holds %s base units: nothing was taken.",
 			e.GetPeriod(), e.GetCollateral())
 	}
-	return fmt.Sprintf("After the miss in period %d the contract holds %s base units: slashed by %s base units.",
+	return fmt.Sprintf("After the miss in period %d the contract holds %s base units: slashed by %s "+
+		"base units.",
 		e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
 }
 
@@ -129,7 +132,8 @@ func sentenceEnd(e Event) string {
 	case *messages.DataDeleted:
 		return "Deleted the data."
 	case *messages.SaleSettled:
-		return fmt.Sprintf("Settled: the bytes are free again, %s base units of collateral came back, %s base units are lost.",
+		return fmt.Sprintf("Settled: the bytes are free again, %s base units of collateral came back, "+
+			"%s base units are lost.",
 			e.GetCollateralReturned(), e.GetCollateralLost())
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of the end", e))
