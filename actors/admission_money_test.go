@@ -140,7 +140,7 @@ func TestCollateralThatComesBackMayBePutAtRiskAgain(t *testing.T) {
 		r.mine(3)
 		refused := all[*messages.SlotsRefused](r)
 		if len(refused) != 1 || refused[0].GetCriterion() != "collateral-at-risk" ||
-			!strings.Contains(refused[0].GetReason(), "262144 at stake, the most is 262144") {
+			!strings.Contains(refused[0].GetReason(), "262144 base units at stake, the most is 262144 base units") {
 			r.Fatalf("refused: %v", refused)
 		}
 		r.mineUntil("the second is filled", func() bool { return r.count("SlotFilled") == 2 })

@@ -156,8 +156,8 @@ func (s *handout) beyondRisk(r events.Request) *admission.Refusal {
 	}
 	return &admission.Refusal{
 		Criterion: string(capacity.AtRisk), Requeue: true,
-		Reason: fmt.Sprintf("the slot needs %s collateral, the sales of all members have %s at stake, the most is %s",
-			needed, atRisk, s.MaxCollateralAtRisk),
+		Reason: fmt.Sprintf("the slot needs %s base units of collateral, the sales of all members have %s base units "+
+			"at stake, the most is %s base units", needed, atRisk, s.MaxCollateralAtRisk),
 	}
 }
 

@@ -161,11 +161,11 @@ func (s *orphans) release(ctx context.Context, r capacity.Reservation) {
 		s.root.Tell(unlistedSale{slot: r.Slot, request: r.RequestID, index: r.SlotIndex})
 		return
 	case err != nil:
-		entry.Errorf("the ledger holds %d bytes and %s of collateral for attempt %d, and whether its sale lives "+
-			"cannot be read, so both are left alone: %v", r.Bytes, r.Collateral, r.Attempt, err)
+		entry.Errorf("the ledger holds %d bytes and %s base units of collateral for attempt %d, and whether its sale "+
+			"lives cannot be read, so both are left alone: %v", r.Bytes, r.Collateral, r.Attempt, err)
 		return
 	}
-	entry.Warnf("the ledger holds %d bytes and %s of collateral for attempt %d, which has no living sale: "+
+	entry.Warnf("the ledger holds %d bytes and %s base units of collateral for attempt %d, which has no living sale: "+
 		"they are released",
 		r.Bytes, r.Collateral, r.Attempt)
 	const note = "release the reservation, will try again"

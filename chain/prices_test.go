@@ -171,6 +171,19 @@ func (w *world) allowance(name string) events.Amount {
 	return events.Must(events.AmountFromBig(value))
 }
 
+func TestTheTokenSaysWhatItIsCalled(t *testing.T) {
+	w := newWorld(t)
+	symbol, decimals, err := w.reader(w.config("host")).TokenSays(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := bindings.NewTestToken()
+	name, err1 := token.UnpackSymbol(symbol)
+	if n, err2 := token.UnpackDecimals(decimals); name != "TST" || n != 18 || err1 != nil || err2 != nil {
+		t.Fatalf("%q of %d decimals: %v, %v", name, n, err1, err2)
+	}
+}
+
 func TestTokensAreApprovedOnceOrExactly(t *testing.T) {
 	const collateral = 10_000
 	for name, tc := range map[string]struct {

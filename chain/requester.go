@@ -74,16 +74,21 @@ func (r *Requester) Config(ctx context.Context) (events.MarketConfig, error) {
 	return r.market.Config(ctx)
 }
 
+// TokenSays is that of Market.
+func (r *Requester) TokenSays(ctx context.Context) (symbol, decimals []byte, err error) {
+	return r.market.TokenSays(ctx)
+}
+
 // Mint creates test tokens for an account. Only the token of a development chain can do that.
 func (r *Requester) Mint(ctx context.Context, to events.Address, amount events.Amount) error {
 	data := r.market.abis.token.PackMint(common.Address(to), amount.Big())
-	return r.send(ctx, fmt.Sprintf("mint %s tokens for %s", amount, to), r.market.tokenAddress(), data)
+	return r.send(ctx, fmt.Sprintf("mint %s base units for %s", amount, to), r.market.tokenAddress(), data)
 }
 
 // Approve lets the marketplace take tokens from the client.
 func (r *Requester) Approve(ctx context.Context, amount events.Amount) error {
 	data := r.market.abis.token.PackApprove(r.market.contract, amount.Big())
-	return r.send(ctx, fmt.Sprintf("approve %s tokens", amount), r.market.tokenAddress(), data)
+	return r.send(ctx, fmt.Sprintf("approve %s base units", amount), r.market.tokenAddress(), data)
 }
 
 // RequestStorage puts a request on the market and returns its id. The request's client is set to

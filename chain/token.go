@@ -49,6 +49,21 @@ func (m *Market) meetToken(ctx context.Context) error {
 	return nil
 }
 
+// TokenSays is what the token's contract answers to symbol() and decimals(), as bytes of the ABI, which are not
+// checked; empty: it has no such method.
+func (m *Market) TokenSays(ctx context.Context) (symbol, decimals []byte, err error) {
+	token := m.tokenAddress()
+	as := func(raw []byte) ([]byte, error) { return raw, nil }
+	_, _, err = m.conn.ViewsNewest(ctx, m.account, rpc.Reads(
+		viewOf(token, m.abis.token.PackSymbol(), as, &symbol),
+		viewOf(token, m.abis.token.PackDecimals(), as, &decimals),
+	))
+	if err != nil {
+		return nil, nil, fmt.Errorf("ask the token what it is called: %w", err)
+	}
+	return symbol, decimals, nil
+}
+
 // rereadPause is the pause between two tries of rereadConstants.
 const rereadPause = 250 * time.Millisecond
 

@@ -54,10 +54,11 @@ func (n Affordable) Judge() *Refusal {
 		return no(slotqueue.CriterionProofs, "%s; the limit is %d %%", n.ProofDetail, n.MaxProofLoad)
 	case n.Balance.Tokens.Less(needed):
 		return no(slotqueue.CriterionTokens,
-			"the account holds %s tokens, the collateral is %s, and sales in work need %s more",
+			"the account holds %s base units, the collateral is %s base units, and sales in work "+
+				"need %s base units more",
 			n.Balance.Tokens, n.Collateral, n.Unpaid)
 	case n.Balance.Wei.Less(n.MinWei):
-		return no(slotqueue.CriterionGas, "the account holds %s wei for gas, at least %s are needed",
+		return no(slotqueue.CriterionGas, "the account holds %s wei for gas, at least %s wei are needed",
 			n.Balance.Wei, n.MinWei)
 	case n.Balance.Wei.Less(gas):
 		return no(slotqueue.CriterionGas, "the account holds %s wei, %s", n.Balance.Wei, detail)
@@ -72,6 +73,6 @@ func (n Affordable) gas() (wei events.Amount, detail string) {
 		return events.Amount{}, ""
 	}
 	wei = n.Balance.ProofWei.MulSaturating(n.Proofs).AddSaturating(n.Balance.SaleWei.MulSaturating(n.InWork + 1))
-	return wei, fmt.Sprintf("%d proofs in %d days at %s wei and %d sales at %s wei need %s",
+	return wei, fmt.Sprintf("%d proofs in %d days at %s wei and %d sales at %s wei need %s wei",
 		n.Proofs, n.Days, n.Balance.ProofWei, n.InWork+1, n.Balance.SaleWei, wei)
 }

@@ -97,6 +97,7 @@ var warnings = []cause{
 	{"validating-stopped", ofHost, Yes, Yes, "", validatingStopped},
 	{"offers-refused", ofHost, Yes, Yes, "", offersRefused},
 	{"none-fits", ofHost, Yes, Yes, "", noneFits},
+	{"token-cannot-price", ofHost, Yes, Yes, "", tokenCannotPrice},
 }
 
 // SinceFormat is the format of times in sentences.
@@ -314,7 +315,8 @@ func quotaTooSmall(f Facts) (reason, hint string) {
 func collateralAtRisk(f Facts) (reason, hint string) {
 	most := f.Supply.MaxAtRisk
 	return when(most != nil && most.SubFloor(f.Supply.AtRisk).Less(leastCollateral),
-		fmt.Sprintf("sales have %s of collateral, at most %s may be at risk, and any slot needs %s or more",
+		fmt.Sprintf("sales have %s base units of collateral, at most %s base units may be at risk, and any slot needs "+
+			"%s base units or more",
 			f.Supply.AtRisk, most, leastCollateral),
 		"raise sales.maxCollateralAtRisk and start again, or wait until sales end")
 }
@@ -327,11 +329,11 @@ func gasLow(f Facts) (reason, hint string) {
 	}
 	hint = "send coins for gas to the account " + f.Account + "; nothing new is taken until then"
 	if b.Wei.Less(n.MinWei) {
-		return fmt.Sprintf("the account holds %s wei for gas, at least %s are needed", b.Wei, n.MinWei), hint
+		return fmt.Sprintf("the account holds %s wei for gas, at least %s wei are needed", b.Wei, n.MinWei), hint
 	}
 	needed := b.ProofWei.MulSaturating(n.Proofs).AddSaturating(b.SaleWei)
 	if n.Days > 0 && b.Wei.Less(needed) {
-		return fmt.Sprintf("the account holds %s wei, the %d proofs of the next %d days and another sale need %s",
+		return fmt.Sprintf("the account holds %s wei, the %d proofs of the next %d days and another sale need %s wei",
 			b.Wei, n.Proofs, n.Days, needed), hint
 	}
 	return "", ""
@@ -341,8 +343,8 @@ func noTokens(f Facts) (reason, hint string) {
 	n := f.Funds
 	reason = "the account has no tokens for collateral"
 	if !n.Balance.Tokens.IsZero() {
-		reason = fmt.Sprintf("the account holds %s base units of tokens, sales in work need %s, "+
-			"and any slot %s or more", n.Balance.Tokens, n.Unpaid, leastCollateral)
+		reason = fmt.Sprintf("the account holds %s base units, sales in work need %s base units, "+
+			"and any slot %s base units or more", n.Balance.Tokens, n.Unpaid, leastCollateral)
 	}
 	return when(n.Known && n.Balance.Tokens.SubFloor(n.Unpaid).Less(leastCollateral),
 		reason, "send tokens of the market to "+f.Account)
@@ -405,7 +407,7 @@ func collateralCommitted(f Facts) (reason, hint string) {
 	reason = "the collateral of the availabilities is committed or lost"
 	if !left.IsZero() {
 		reason = fmt.Sprintf("no slot can be had for the collateral of the availabilities: the most that one has "+
-			"left is %s base units, and any slot needs %s or more", left, leastCollateral)
+			"left is %s base units, and any slot needs %s base units or more", left, leastCollateral)
 	}
 	return when(len(f.Supply.free()) > 0 && len(f.Supply.OnSale()) == 0,
 		reason, "raise it: "+f.command("availability set ID --collateral AMOUNT"))
@@ -471,4 +473,10 @@ func periodsTooShort(f Facts) (reason, hint string) {
 		"no slot could be filled or proven in time: "+f.Chain.NoRoom,
 		"if proofs are mined sooner, lower sales.proofBlocks; if the block time is another one, set "+
 			"chain.blockTime; then start again. Otherwise this market's periods are too short for this chain")
+}
+
+// tokenCannotPrice: the contract counts in base units per byte and second, and less than one cannot be asked.
+func tokenCannotPrice(f Facts) (reason, hint string) {
+	return when(f.LeastPrice != "", "the market's token has too few decimals to price storage: the least price is "+
+		f.LeastPrice, "no client is likely to pay that; check that chain.contract is the right market")
 }

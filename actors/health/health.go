@@ -52,6 +52,8 @@ type Facts struct {
 	// Validating: the host marks missing proofs of others. ValidatorStopped says why it does not any more.
 	Validating       bool
 	ValidatorStopped string
+	// LeastPrice is one base unit per byte and second in tokens, if that is far more than storage costs.
+	LeastPrice string
 	// NoSealer: this process seals and proves no sectors.
 	NoSealer bool
 	// Views says why the views no longer follow the record; empty: they do.

@@ -127,7 +127,7 @@ var cells = []cell{
 	},
 	{
 		"no-gas", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(4) },
-		health.No, health.No, health.AlertFunds, "holds 4 wei for gas, and a proof costs 5", "0xabc",
+		health.No, health.No, health.AlertFunds, "holds 4 wei for gas, and a proof costs 5 wei", "0xabc",
 	},
 	{
 		"sale-quarantined", func(f *health.Facts) {
@@ -224,7 +224,7 @@ var cells = []cell{
 	},
 	{
 		"collateral-committed", func(f *health.Facts) { f.Supply.Offers[0].Remaining = events.NewAmount(65_535) },
-		health.No, health.Yes, "", "one has left is 65535 base units, and any slot needs 65536 or more", "--collateral",
+		health.No, health.Yes, "", "one has left is 65535 base units, and any slot needs 65536 base units or more", "--collateral",
 	},
 	{
 		"offers-unable", func(f *health.Facts) {
@@ -256,18 +256,18 @@ var cells = []cell{
 	},
 	{
 		"collateral-at-risk", func(f *health.Facts) { f.Supply.MaxAtRisk = &f.Supply.AtRisk },
-		health.No, health.Yes, "", "have 1 of collateral, at most 1 may be at risk", "sales.maxCollateralAtRisk",
+		health.No, health.Yes, "", "have 1 base units of collateral, at most 1 base units may be at risk", "sales.maxCollateralAtRisk",
 	},
 	{
 		"collateral-at-risk", func(f *health.Facts) {
 			most := events.NewAmount(65_536)
 			f.Supply.MaxAtRisk = &most
 		},
-		health.No, health.Yes, "", "at most 65536 may be at risk, and any slot needs 65536 or more", "sales.maxCollateralAtRisk",
+		health.No, health.Yes, "", "at most 65536 base units may be at risk, and any slot needs 65536 base units or more", "sales.maxCollateralAtRisk",
 	},
 	{
 		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(9) },
-		health.No, health.Yes, health.AlertFunds, "holds 9 wei for gas, at least 10 are needed", "0xabc",
+		health.No, health.Yes, health.AlertFunds, "holds 9 wei for gas, at least 10 wei are needed", "0xabc",
 	},
 	{
 		"gas-low", func(f *health.Facts) { f.Funds.Balance.Wei = events.NewAmount(19) },
@@ -283,11 +283,11 @@ var cells = []cell{
 	},
 	{
 		"no-tokens", func(f *health.Facts) { f.Funds.Unpaid = f.Funds.Balance.Tokens },
-		health.No, health.Yes, "", "holds 65538 base units of tokens, sales in work need 65538, and any slot 65536", "0xabc",
+		health.No, health.Yes, "", "holds 65538 base units, sales in work need 65538 base units, and any slot 65536", "0xabc",
 	},
 	{
 		"no-tokens", func(f *health.Facts) { f.Funds.Unpaid = events.NewAmount(3) },
-		health.No, health.Yes, "", "holds 65538 base units of tokens, sales in work need 3", "0xabc",
+		health.No, health.Yes, "", "holds 65538 base units, sales in work need 3 base units", "0xabc",
 	},
 	{
 		"proof-capacity", func(f *health.Facts) { f.Prover.Busy = 60 },

@@ -22,7 +22,7 @@ func noGas(f Facts) (reason, hint string) {
 	b := f.Funds.Balance
 	reason = "the account has nothing to pay for gas"
 	if !b.Wei.IsZero() {
-		reason = fmt.Sprintf("the account holds %s wei for gas, and a proof costs %s", b.Wei, b.ProofWei)
+		reason = fmt.Sprintf("the account holds %s wei for gas, and a proof costs %s wei", b.Wei, b.ProofWei)
 	}
 	return when(f.Funds.Known && (b.Wei.IsZero() || b.Wei.Less(b.ProofWei)),
 		reason, "send the chain's own coin to "+f.Account)

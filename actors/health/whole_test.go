@@ -135,3 +135,13 @@ func TestAHostSellsWhileAnotherMemberCan(t *testing.T) {
 		}
 	}
 }
+
+func TestATokenThatCannotPriceStorageIsWarnedOf(t *testing.T) {
+	f := inGoodOrder()
+	f.LeastPrice = "2,783,138,807.808 USDX/GiB/month (1 base unit/byte/s)"
+	w := health.Warnings(f)
+	if len(w) != 1 || w[0].Code != "token-cannot-price" || !strings.Contains(w[0].Reason, f.LeastPrice) ||
+		!strings.Contains(w[0].Hint, "chain.contract") || health.Judge(f).Selling != health.Yes {
+		t.Fatalf("%+v", w)
+	}
+}

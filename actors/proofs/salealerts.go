@@ -22,7 +22,8 @@ func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 		case sale.Reading: // Either event; if nothing was taken, Slashed is 0.
 			if ev.GetSlashed() != "0" {
 				p.Raise(health.AlertSlashed, slot, ev.GetPeriod(), fmt.Sprintf(
-					"the contract took %s of the collateral and holds %s", ev.GetSlashed(), ev.GetCollateral()), look)
+					"the contract took %s base units of the collateral and holds %s base units",
+					ev.GetSlashed(), ev.GetCollateral()), look)
 			}
 		case *messages.SlotForfeited:
 			p.Raise(health.AlertForfeited, slot, 0, "the slot and its collateral are lost: "+ev.GetReason(), look)

@@ -15,7 +15,7 @@ type Status struct {
 	// proofs are missing.
 	Watching, Skipped, Marking uint64
 	Asking                     bool
-	// Marked and Failed count proofs, Rewards is in tokens, and FeesWei is the gas of the
+	// Marked and Failed count proofs, Rewards are base units, and FeesWei is the gas of the
 	// successful markings; all over the whole record.
 	Marked, Failed   uint64
 	Rewards, FeesWei events.Amount

@@ -85,7 +85,8 @@ func (a *app) complain(err error, code int, cmd *cobra.Command) {
 		return
 	}
 	// Several errors take several lines; only the first begins with our name.
-	fmt.Fprintf(a.Stderr, "hostnode: %s\n", strings.ReplaceAll(cli.Harmless(p.Detail), "\n", "\n    "))
+	told := cli.Harmless(a.Shown().Told(p.Detail))
+	fmt.Fprintf(a.Stderr, "hostnode: %s\n", strings.ReplaceAll(told, "\n", "\n    "))
 	fmt.Fprintf(a.Stderr, "  %s [%s]\n", p.Hint, p.Code)
 }
 
@@ -125,6 +126,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON")
+	root.PersistentFlags().BoolVar(&a.BaseUnits, "base-units", false, "show amounts exactly, in the token's base units")
 	asked := root.Flags().Bool("version", false, version.Short)
 	help := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 )
 
 func (a *app) auditCommand() *cobra.Command {
@@ -72,10 +73,10 @@ func printAudit(p *cli.Printer, r api.Audit) error {
 		cli.Count(r.Events, "event"), cli.Count(r.Streams, "stream"), cli.Count(r.Report.Sales, "sale"),
 		r.SalesFinished, cli.Count(r.Errors, "error"), cli.Count(r.Warnings, "warning"))
 	if s := r.Sectors; s != nil {
-		p.Line("sectors: %s; %d over; %s and deposits of %s base units are held for them", states(s.States), s.Over,
-			cli.Size(s.Bytes), cli.Grouped(s.Deposits))
+		p.Line("sectors: %s; %d over; %s and deposits of %s are held for them", states(s.States), s.Over,
+			cli.Size(s.Bytes), money.Base(s.Deposits))
 		p.Line("sectors: of deposits %s returned, %s lost; the contract has paid %s, rewards included",
-			cli.Grouped(s.Returned), cli.Grouped(s.Lost), cli.Grouped(s.Withdrawn))
+			money.Base(s.Returned), money.Base(s.Lost), money.Base(s.Withdrawn))
 	}
 	if f := r.Files; f != nil && f.Sectors+f.Pieces > 0 {
 		p.Line("the files of %s and %s were compared with the ledger", cli.Count(f.Sectors, "sector"),

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -65,7 +66,6 @@ func printAvailabilities(p *cli.Printer, l api.Ledger) error {
 	p.Line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
 		cli.Size(l.Quota), cli.Size(l.Unallocated), cli.Size(l.Free), cli.Size(l.Reserved), cli.Size(l.Stored),
 		cli.Size(l.Overhead), sectors)
-	p.Line("prices in base units per byte and second, collateral in base units")
 	p.AsOf(l.AsOf)
 	return nil
 }
@@ -83,8 +83,8 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 		}
 		rows = append(rows, []string{
 			string(v.Member), cli.Short(v.ID), state, cli.Size(v.TotalSize), cli.Size(v.FreeSize),
-			cli.Span(v.DurationSeconds), cli.Grouped(v.MinPrice),
-			cli.Grouped(v.Remaining) + " of " + cli.Grouped(v.Collateral), cli.Clock(v.Until),
+			cli.Span(v.DurationSeconds), money.BasePrice(v.MinPrice),
+			money.Base(v.Remaining) + " of " + money.Base(v.Collateral), cli.Clock(v.Until),
 			fmt.Sprint(v.Reservations),
 		})
 	}
@@ -92,16 +92,22 @@ func availabilityRows(now time.Time, all ...projections.Availability) [][]string
 	return cli.Without(rows, map[string]bool{"MEMBER": !several})
 }
 
-// offerFlags are the flags that add and set share. Those that are given change something.
-func offerFlags(flags *pflag.FlagSet) *api.Changes {
-	c := &api.Changes{}
+// offerTerms are what add and set are told. Those that are given change something.
+type offerTerms struct {
+	api.Changes
+	minPrice, collateral *money.Entry
+}
+
+// offerFlags are the flags that add and set share.
+func offerFlags(flags *pflag.FlagSet) *offerTerms {
+	c := &offerTerms{}
 	readFlag(flags, parseSize, func(n events.Bytes) { c.Size = &n }, "size", "space on offer, a `size` such as 10GiB")
 	readFlag(flags, parseDuration, func(d time.Duration) { c.DurationSeconds = new(uint64(d / time.Second)) },
 		"duration", "longest sale, a `duration` such as 720h or 30d")
-	readFlag(flags, parseAmount, func(n events.Amount) { c.MinPrice = new(n.String()) },
-		"min-price", "least price, an `amount` of token base units per byte and second")
-	readFlag(flags, parseAmount, func(n events.Amount) { c.Collateral = new(n.String()) },
-		"collateral", "most collateral at stake at once, an `amount` of token base units")
+	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { c.minPrice = &e },
+		"min-price", "least `price`, such as 0.5/GiB/month, or 180, in base units per byte and second; rounded up")
+	moneyFlag(flags, money.Amount, func(e money.Entry) { c.collateral = &e },
+		"collateral", "most collateral at stake at once, an `amount` such as '12.5 TST', or base units; rounded down")
 	readFlag(flags, parseTime, func(t time.Time) {
 		if c.Until, c.NoEnd = &t, t.IsZero(); c.NoEnd {
 			c.Until = nil
@@ -109,6 +115,36 @@ func offerFlags(flags *pflag.FlagSet) *api.Changes {
 	}, "until", "when the last sale must have ended, a `time` such as "+
 		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
 	return c
+}
+
+// in puts the amounts that were typed into base units of a token.
+func (c *offerTerms) in(t money.Token) error {
+	var minPrice, collateral events.Amount
+	err := errors.Join(typedIn(t, "min-price", c.minPrice, &minPrice),
+		typedIn(t, "collateral", c.collateral, &collateral))
+	if c.minPrice != nil {
+		c.MinPrice = new(minPrice.String())
+	}
+	if c.collateral != nil {
+		c.Collateral = new(collateral.String())
+	}
+	return err
+}
+
+// typedIn puts what was typed for a flag, if anything was, into base units of a token.
+func typedIn(t money.Token, flag string, typed *money.Entry, into *events.Amount) (err error) {
+	if typed == nil {
+		return nil
+	}
+	if *into, err = typed.In(t); err != nil {
+		return fmt.Errorf("%w: --%s: %w", cli.ErrUsage, flag, err)
+	}
+	return nil
+}
+
+// moneyFlag defines a flag for an amount.
+func moneyFlag(flags *pflag.FlagSet, kind money.Kind, take func(money.Entry), name, usage string) {
+	readFlag(flags, func(text string) (money.Entry, error) { return money.Parse(text, kind) }, take, name, usage)
 }
 
 // readFlag defines a flag that a function reads, and another one takes.
@@ -127,9 +163,11 @@ func (a *app) availabilityAdd() *cobra.Command {
 	var member string
 	cmd := &cobra.Command{
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
-		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 1000 --collateral 5000000000000",
+		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 0.5/GiB/month " +
+			"--collateral '5 TST'",
 	}
 	terms := offerFlags(cmd.Flags())
+	cmd.PreRunE = a.priced(terms)
 	cmd.RunE = a.offering(cli.Create, "on offer", func(
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
@@ -150,6 +188,16 @@ func (a *app) availabilityAdd() *cobra.Command {
 	return cmd
 }
 
+// priced puts the amounts that were typed into base units, before anything is asked or opened.
+func (a *app) priced(terms *offerTerms) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if _, err := a.Settings(cmd); err != nil {
+			return err
+		}
+		return terms.in(a.Token())
+	}
+}
+
 // offering runs a function that returns an availability, and prints that.
 func (a *app) offering(
 	want cli.Access, done string,
@@ -158,28 +206,31 @@ func (a *app) offering(
 	return cli.Asking(a.App, want, do, func(p *cli.Printer, v projections.Availability) error {
 		p.Line("%s: availability %s", done, v.ID)
 		p.Rows(availabilityRows(a.Now(), v))
+		if least := a.Token().Unpriceable(); least != "" && want == cli.Create {
+			p.Line("%s: the market's token has too few decimals to price storage: the least price is %s",
+				p.Colour(cli.Yellow, "warning"), least)
+		}
 		return nil
 	})
 }
 
 func (a *app) availabilitySet() *cobra.Command {
-	var changes *api.Changes
 	cmd := &cobra.Command{
 		Use: "set ID", Short: "Change an availability; open sales keep their terms",
 		Args: cobra.ExactArgs(1),
-		PreRunE: func(*cobra.Command, []string) error {
-			if *changes != (api.Changes{}) {
-				return nil
-			}
+	}
+	terms := offerFlags(cmd.Flags())
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if *terms == (offerTerms{}) {
 			return fmt.Errorf("%w: nothing to change; give at least one of --size, --duration, --min-price, "+
 				"--collateral, --until", cli.ErrUsage)
-		},
+		}
+		return a.priced(terms)(cmd, args)
 	}
-	changes = offerFlags(cmd.Flags())
 	cmd.RunE = a.offering(cli.Change, "changed", func(
 		ctx context.Context, b api.Backend, args []string,
 	) (projections.Availability, error) {
-		return api.SetAvailability.Ask(ctx, b, api.ChangesOf{ID: args[0], Body: *changes})
+		return api.SetAvailability.Ask(ctx, b, api.ChangesOf{ID: args[0], Body: terms.Changes})
 	})
 	return cmd
 }
@@ -226,18 +277,6 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	if n = time.Duration(int64(n) * times); n%time.Second != 0 {
 		return 0, errors.New("the market counts whole seconds")
-	}
-	return n, nil
-}
-
-func parseAmount(text string) (events.Amount, error) {
-	// Digits may be grouped, as output shows them.
-	n, err := events.ParseAmount(strings.ReplaceAll(strings.TrimSpace(text), ",", ""))
-	if err != nil {
-		return n, errors.New("not a whole number of base units, such as 1000000, of at most 256 bits")
-	}
-	if n.IsZero() {
-		return n, errNothing
 	}
 	return n, nil
 }

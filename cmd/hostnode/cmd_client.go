@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
@@ -68,12 +69,17 @@ func (c *clientOf) command(cmd *cobra.Command, words string) string {
 	return text
 }
 
-// account is the client's on the market.
+// account is the client's on the market, whose token it asks for.
 func (c *clientOf) account(ctx context.Context, client *requester.Client) (*chain.Requester, error) {
 	account, err := client.Account(ctx)
 	if errors.Is(err, localchain.ErrStopped) {
 		err = fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
 	}
+	if err != nil {
+		return nil, err
+	}
+	symbol, decimals, err := account.TokenSays(ctx)
+	c.Market = money.FromContract(symbol, decimals)
 	return account, err
 }
 
@@ -173,6 +179,7 @@ func (c *clientOf) request() *cobra.Command {
 		PricePerBytePerSecond: events.NewAmount(1000), CollateralPerByte: events.NewAmount(100),
 		ProofProbability: 1, Duration: 30 * time.Minute, Expiry: 10 * time.Minute,
 	}
+	var price, collateral *money.Entry
 	cmd := &cobra.Command{
 		Use: "request FILE|CID", Short: "Ask the market to store a prepared file, and pay for it",
 		Args: cobra.ExactArgs(1),
@@ -183,6 +190,12 @@ func (c *clientOf) request() *cobra.Command {
 			}
 			ctx := cmd.Context()
 			if _, err := c.account(ctx, client); err != nil {
+				return err
+			}
+			if err := errors.Join(
+				typedIn(c.Market, "price", price, &t.PricePerBytePerSecond),
+				typedIn(c.Market, "collateral", collateral, &t.CollateralPerByte),
+			); err != nil {
 				return err
 			}
 			r, err := client.Buy(ctx, d, t, c.Now())
@@ -196,10 +209,10 @@ func (c *clientOf) request() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	readFlag(flags, parseAmount, func(n events.Amount) { t.PricePerBytePerSecond = n }, "price",
-		"an `amount` of token base units for each byte and second (default 1000)")
-	readFlag(flags, parseAmount, func(n events.Amount) { t.CollateralPerByte = n }, "collateral",
-		"an `amount` of token base units that a host deposits for each byte (default 100)")
+	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { price = &e }, "price",
+		"`price`, such as 0.5/GiB/month, or base units for each byte and second (default 1000); rounded up")
+	moneyFlag(flags, money.PerByte, func(e money.Entry) { collateral = &e }, "collateral",
+		"`amount` that a host deposits, such as 0.0000001 TST/GiB, or base units per byte (default 100); rounded up")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Duration = d }, "duration",
 		"for how long, a `duration` such as 30m (the default) or 30d")
 	readFlag(flags, parseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",
@@ -220,8 +233,8 @@ type posted struct {
 
 func printPosted(p *cli.Printer, v posted) error {
 	p.Line("request      %s of account %s", v.ID, v.Client)
-	p.Line("paid         %s base units, of which the contract returns what no host earns",
-		cli.Grouped(v.Price.String()))
+	p.Line("paid         %s, of which the contract returns what no host earns",
+		money.Base(v.Price.String()))
 	p.Line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
 		"--sales-max-slots-per-request %d all of them", cli.Count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
 	return nil
@@ -319,7 +332,7 @@ func printWithdrawals(p *cli.Printer, all []requester.Withdrawal) error {
 			p.Line("nothing      to collect of request %s: %s", v.ID.Short(), v.Nothing)
 			continue
 		}
-		p.Line("withdrawn    %s base units, what was left of request %s", cli.Grouped(v.Amount.String()), v.ID.Short())
+		p.Line("withdrawn    %s, what was left of request %s", money.Base(v.Amount.String()), v.ID.Short())
 	}
 	return nil
 }

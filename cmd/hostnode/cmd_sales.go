@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/projections"
 )
 
@@ -58,7 +59,7 @@ func printSales(p *cli.Printer, s api.Sales) error {
 		}
 		rows = append(rows, []string{
 			string(sale.Member), cli.Short(sale.Slot), cli.Short(sale.Request), fmt.Sprint(sale.SlotIndex), state(sale),
-			cli.Clock(sale.Since), cli.Size(sale.SlotSize), proofs(sale.Proofs), cli.Grouped(sale.Reward), waits,
+			cli.Clock(sale.Since), cli.Size(sale.SlotSize), proofs(sale.Proofs), money.Base(sale.Reward), waits,
 		})
 	}
 	several := slices.ContainsFunc(s.Sales, func(s projections.Sale) bool { return s.Member != "" })
@@ -66,7 +67,7 @@ func printSales(p *cli.Printer, s api.Sales) error {
 	if s.Hidden > 0 {
 		p.Line("%s not shown; %s", cli.Count(s.Hidden, "older settled sale"), p.Command("sales --all"))
 	}
-	p.Line("rewards in base units; `hostnode sale SLOT` shows the history of one")
+	p.Line("`hostnode sale SLOT` shows the history of one")
 	p.AsOf(s.AsOf)
 	return nil
 }
@@ -125,7 +126,7 @@ func printStory(p *cli.Printer, s api.Story) error {
 	}
 	p.Line("")
 	p.Rows(storyRows(now, s.PaysAtMost))
-	p.Line("points in time are the chain's, amounts base units of the token")
+	p.Line("points in time are the chain's")
 	p.AsOf(s.AsOf)
 	return nil
 }
@@ -151,19 +152,19 @@ func printNotSold(p *cli.Printer, s api.Story) error {
 func storyRows(s projections.Sale, paysAtMost string) [][]string {
 	most := ""
 	if paysAtMost != "" {
-		most = fmt.Sprintf("; until its end it pays %s at most", cli.Grouped(paysAtMost))
+		most = fmt.Sprintf("; until its end it pays %s at most", money.Base(paysAtMost))
 	}
 	rows := [][]string{
 		{"size", fmt.Sprintf("%s, of which %s", cli.Size(s.SlotSize), stored(s))},
 		{"proofs", fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
 			s.Proofs.Submitted, s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)},
 		{"collateral", fmt.Sprintf("%s committed, %s on chain, %s slashed, %s returned, %s lost",
-			cli.Grouped(s.Collateral.Committed), cli.Grouped(s.Collateral.OnChain), cli.Grouped(s.Collateral.Slashed),
-			cli.Grouped(s.Collateral.Returned), cli.Grouped(s.Collateral.Lost))},
+			money.Base(s.Collateral.Committed), money.Base(s.Collateral.OnChain), money.Base(s.Collateral.Slashed),
+			money.Base(s.Collateral.Returned), money.Base(s.Collateral.Lost))},
 		{"reward", fmt.Sprintf("%s%s, net %s%s",
-			cli.Grouped(s.Reward), to(s.RewardRecipient), cli.Grouped(s.NetEarning), most)},
-		{"gas", fmt.Sprintf("%s in %s, %s of the chain's own coin",
-			cli.Grouped(fmt.Sprint(s.GasUsed)), cli.Count(s.Transactions, "transaction"), cli.Coins(s.FeesWei))},
+			money.Base(s.Reward), to(s.RewardRecipient), money.Base(s.NetEarning), most)},
+		{"gas", fmt.Sprintf("%s in %s, which cost %s",
+			money.Grouped(fmt.Sprint(s.GasUsed)), cli.Count(s.Transactions, "transaction"), money.Wei(s.FeesWei))},
 	}
 	if !s.EndsAt.IsZero() && !s.Over {
 		rows = append(rows, []string{"ends", cli.Clock(s.EndsAt)})

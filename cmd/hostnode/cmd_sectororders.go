@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
@@ -102,7 +103,7 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 
 func printPlaced(p *cli.Printer, answer placed) error {
 	p.Line("piece %s, %s with %s bytes of data", answer.Piece.CID, cli.Size(answer.Piece.Size),
-		cli.Grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
+		money.Grouped(strconv.FormatUint(uint64(answer.Piece.Payload), 10)))
 	p.Line("is added to sector %d of %s, which is in state %s",
 		answer.Sector.Sector.SectorNumber, cli.Size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
 	p.Line("  if this was the last piece: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
@@ -178,7 +179,7 @@ func losesDeposit(s projections.Sector, verb api.Verb, state string) string {
 		return ""
 	}
 	return fmt.Sprintf("The contract has this sector, and nobody would prove it then: it loses a part of its deposit "+
-		"of %s with each window. To end it: hostnode sectors terminate %d", cli.Grouped(s.Deposit), s.SectorNumber)
+		"of %s with each window. To end it: hostnode sectors terminate %d", money.Base(s.Deposit), s.SectorNumber)
 }
 
 // agreeOn shows the state of a sector, and has the operator type its number.
@@ -192,8 +193,8 @@ func (a *app) agreeOn(ctx context.Context, b api.Backend, number uint64, o order
 	}
 	of := s.Sector
 	question := a.NewPrinter()
-	question.Line("sector %d is in state %s since %s, with %s and %s base units at stake", number, of.State,
-		cli.Clock(of.Since), cli.Count(len(of.Pieces)+len(of.Pending), "piece"), cli.Grouped(of.Deposit))
+	question.Line("sector %d is in state %s since %s, with %s and %s at stake", number, of.State,
+		cli.Clock(of.Since), cli.Count(len(of.Pieces)+len(of.Pending), "piece"), money.Base(of.Deposit))
 	question.Line("%s: %s", o.verb, o.warning)
 	if warns := losesDeposit(of, o.verb, state); warns != "" {
 		question.Line("%s", warns)
@@ -290,12 +291,12 @@ func printFaults(p *cli.Printer, f api.SectorFaults) error {
 	rows := [][]string{{"SECTOR", "STATE", "FAULTY SINCE", "AT STAKE", "LOST", "NEXT", "FOUND BY"}}
 	for _, one := range f.Faults {
 		rows = append(rows, []string{
-			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Grouped(one.Deposit),
-			cli.Grouped(one.DepositLost), one.Next, one.Reason,
+			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), money.Base(one.Deposit),
+			money.Base(one.DepositLost), one.Next, one.Reason,
 		})
 	}
 	p.Rows(rows)
-	p.Line("deposits are in base units; each proving period with a fault costs a part of them")
+	p.Line("each proving period with a fault costs a part of the deposit")
 	p.AsOf(f.AsOf)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/prover/sealer"
@@ -71,7 +72,7 @@ func printSectors(p *cli.Printer, s api.Sectors) error {
 			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Size(one.Size),
 			stepOf(one, now[one.SectorNumber]),
 			cli.Size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
-			cli.Grouped(one.Deposit), waitsNow(one, now[one.SectorNumber]),
+			money.Base(one.Deposit), waitsNow(one, now[one.SectorNumber]),
 		})
 	}
 	p.Rows(rows)
@@ -79,7 +80,7 @@ func printSectors(p *cli.Printer, s api.Sectors) error {
 		p.Line("%s not shown; `hostnode sectors timeline N` shows the history of each",
 			cli.Count(s.Forgotten, "older finished sector"))
 	}
-	p.Line("deposits are in base units; `hostnode sectors status N` shows everything about a sector")
+	p.Line("`hostnode sectors status N` shows everything about a sector")
 	types := map[string]int{}
 	for _, one := range s.Provider.Sectors {
 		if shows := proofsShow(cmp.Or(one.Proves, s.Proves)); shows != "" {
@@ -138,7 +139,7 @@ func waitsNow(s projections.Sector, now *api.SectorNow) string {
 		return fmt.Sprintf("hostnode quarantine retry sector:%d: %s", s.SectorNumber, now.Quarantined)
 	}
 	if now != nil && now.LosesPerDay != "" {
-		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), cli.Grouped(now.LosesPerDay))
+		return fmt.Sprintf("%s; it loses %s a day", sectorWaits(s), money.Base(now.LosesPerDay))
 	}
 	return sectorWaits(s)
 }
@@ -208,8 +209,8 @@ func printSector(p *cli.Printer, answer api.Sector) error {
 		{"pieces", fmt.Sprintf("%d, and %d to be added", len(s.Pieces), len(s.Pending))},
 		{"space", fmt.Sprintf("%s unsealed, %s sealed, %s tree, %s scratch", cli.Size(s.Space.Unsealed),
 			cli.Size(s.Space.Sealed), cli.Size(s.Space.Tree), cli.Size(s.Space.Scratch))},
-		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", cli.Grouped(s.Deposit),
-			cli.Grouped(s.DepositReturned), cli.Grouped(s.DepositLost))},
+		{"deposit", fmt.Sprintf("%s at stake, %s returned, %s lost", money.Base(s.Deposit),
+			money.Base(s.DepositReturned), money.Base(s.DepositLost))},
 	}
 	p.Rows(append(rows, cli.Given([][]string{
 		{"step", stepOf(s, answer.Now)},
@@ -257,7 +258,7 @@ func chainSays(c *api.SectorChain) string {
 	}
 	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; "+
 		"%s left of the deposit, %s a period as reward",
-		c.Expiration, c.Deadline, c.Partition, proven, cli.Grouped(c.Deposit), cli.Grouped(c.RewardPerPeriod))
+		c.Expiration, c.Deadline, c.Partition, proven, money.Base(c.Deposit), money.Base(c.RewardPerPeriod))
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.

@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
@@ -200,8 +201,8 @@ func balanceRows(b *api.Balance) [][]string {
 		return [][]string{{"balance", "unknown: " + b.Error}}
 	}
 	return [][]string{
-		{"tokens", cli.Grouped(b.Tokens) + " base units"},
-		{"gas money", cli.Coins(b.Wei) + " of the chain's own coin"},
+		{"tokens", money.Base(b.Tokens)},
+		{"gas money", money.Wei(b.Wei)},
 	}
 }
 
@@ -239,7 +240,7 @@ func chainRows(s api.Status, now time.Time) [][]string {
 	if c.HeadTime.IsZero() {
 		return rows
 	}
-	head := fmt.Sprintf("block %s, chain time %s", cli.Grouped(fmt.Sprint(c.Head)), cli.Clock(c.HeadTime))
+	head := fmt.Sprintf("block %s, chain time %s", money.Grouped(fmt.Sprint(c.Head)), cli.Clock(c.HeadTime))
 	// The time of a development chain is independent of ours, so its age means nothing.
 	if age := now.Sub(c.HeadTime); !c.Development && age >= 0 {
 		head += ", " + cli.Span(uint64(age/time.Second)) + " ago"
@@ -344,15 +345,15 @@ func workRows(s api.Status) [][]string {
 			pr.Submitted, pr.Missed, pr.Open, pr.Excused)},
 	}
 	if e.Rewards != "" {
-		rows = append(rows, []string{"earned", fmt.Sprintf("%s base units net, %s paid for gas",
-			cli.Grouped(e.Net), cli.Coins(e.FeesWei))})
+		rows = append(rows, []string{"earned", fmt.Sprintf("%s net, %s paid for gas",
+			money.Base(e.Net), money.Wei(e.FeesWei))})
 		for _, part := range []struct{ amount, what string }{
 			{e.RepairRewards, " of it was left of the collateral for repairs"},
 			{e.ValidatorRewards, " of it came for marking missing proofs of other hosts"},
 			{e.RewardsElsewhere, " of it went to account.rewardRecipient"},
 		} {
 			if part.amount != "" && part.amount != "0" {
-				rows = append(rows, []string{"", cli.Grouped(part.amount) + part.what})
+				rows = append(rows, []string{"", money.Base(part.amount) + part.what})
 			}
 		}
 	}
@@ -372,15 +373,15 @@ func sectorRows(s *api.SectorSummary) [][]string {
 		}
 		rows = append(rows, []string{"  stuck", stuck})
 	}
-	rows = append(rows, []string{"  deposits", fmt.Sprintf("%s base units at stake, %s returned, %s lost",
-		cli.Grouped(s.Deposit), cli.Grouped(s.Returned), cli.Grouped(s.Lost))})
+	rows = append(rows, []string{"  deposits", fmt.Sprintf("%s at stake, %s returned, %s lost",
+		money.Base(s.Deposit), money.Base(s.Returned), money.Base(s.Lost))})
 	if s.Withdrawn != "0" {
-		rows = append(rows, []string{"  withdrawn", cli.Grouped(s.Withdrawn) +
-			" base units of returned deposits and rewards, by the ledger"})
+		rows = append(rows, []string{"  withdrawn", money.Base(s.Withdrawn) +
+			" of returned deposits and rewards, by the ledger"})
 	}
 	if s.Owed != "" && s.Owed != "0" {
-		rows = append(rows, []string{"  owed", cli.Grouped(s.Owed) +
-			" base units that the contract owes, withdrawn from time to time"})
+		rows = append(rows, []string{"  owed", money.Base(s.Owed) +
+			" that the contract owes, withdrawn from time to time"})
 	}
 	return rows
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
@@ -148,7 +149,7 @@ func (l *progressLine) show(p transfer.Progress) {
 		return
 	}
 	l.shown = true
-	text := fmt.Sprintf("%s: %s events", p.Step, cli.Grouped(fmt.Sprint(p.Events)))
+	text := fmt.Sprintf("%s: %s events", p.Step, money.Grouped(fmt.Sprint(p.Events)))
 	if p.Last > 0 {
 		text += fmt.Sprintf(", %.0f %%", 100*float64(p.Position)/float64(p.Last))
 	}

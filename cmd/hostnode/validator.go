@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 )
 
 // validatorRows are the rows of the status about a validator.
@@ -32,7 +33,7 @@ func validatorRows(v *api.Validator) [][]string {
 	}
 	return [][]string{
 		{"validator", does},
-		{"  marked", fmt.Sprintf("%s for %s base units, %s paid for gas; %d could not be marked",
-			cli.Count(v.Marked, "missing proof"), cli.Grouped(v.Rewards), cli.Coins(v.FeesWei), v.Failed)},
+		{"  marked", fmt.Sprintf("%s for %s, %s paid for gas; %d could not be marked",
+			cli.Count(v.Marked, "missing proof"), money.Base(v.Rewards), money.Wei(v.FeesWei), v.Failed)},
 	}
 }

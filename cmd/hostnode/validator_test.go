@@ -20,7 +20,7 @@ func TestTheStatusSaysWhatAValidatorDoes(t *testing.T) {
 			&api.Validator{Validator: did, Enabled: true, Ready: true, Watching: 2, Skipped: 7, Marking: 1},
 			[]string{
 				"watching 2 slots of other hosts in group 1 of 4", "7 skipped beyond validator.maxSlots = 2", "1 being marked",
-				"2 missing proofs for 8,000 base units", "1 could not be marked",
+				"2 missing proofs for 8000 base units", "1 could not be marked",
 			},
 		},
 		"broken": {&api.Validator{Validator: did, Enabled: true, Trouble: "the record"}, []string{"STOPPED: the record"}},

@@ -188,7 +188,7 @@ func (s State) checkUses(a Availability, now Offer) error {
 			ErrInUse, now.Size, a.Used)
 	}
 	if used := a.Committed.AddSaturating(a.Lost); now.Collateral.Less(used) {
-		return fmt.Errorf("%w: collateral %s is less than %s committed and %s lost",
+		return fmt.Errorf("%w: collateral of %s base units is less than %s base units committed and %s base units lost",
 			ErrInUse, now.Collateral, a.Committed, a.Lost)
 	}
 	if latest := s.latestEnd(a.ID); !now.Until.IsZero() && now.Until.Before(latest) {

@@ -141,7 +141,7 @@ func TestDecide(t *testing.T) {
 			"collateral does not shrink below committed and lost",
 			[]Command{quota, create, reserve, lose, reserveAgain(2, 700)},
 			Update{ID: first, Collateral: ptr(amount(1899))},
-			"", ErrInUse, "1400 committed and 500 lost",
+			"", ErrInUse, "1400 base units committed and 500 base units lost",
 		},
 		{
 			"an end is not before the last sale's",

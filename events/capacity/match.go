@@ -153,7 +153,8 @@ var criteria = []struct {
 			return !ask.PricePerBytePerSecond.Less(a.MinPrice)
 		},
 		func(_ State, a *Availability, ask Ask) string {
-			return fmt.Sprintf("the request pays %s per byte and second, availability %s wants at least %s",
+			return fmt.Sprintf("the request pays %s base units per byte and second, availability %s wants at "+
+				"least %s base units per byte and second",
 				ask.PricePerBytePerSecond, short(a), a.MinPrice)
 		},
 	},
@@ -166,11 +167,12 @@ var criteria = []struct {
 		func(_ State, a *Availability, ask Ask) string {
 			needed, fits := ask.collateral()
 			if !fits {
-				return fmt.Sprintf("the slot needs %s collateral for each of %d bytes, more than any token has",
+				return fmt.Sprintf("the slot needs %s base units of collateral for each of %d bytes, more than any "+
+					"token has",
 					ask.CollateralPerByte, ask.SlotSize)
 			}
-			return fmt.Sprintf("the slot needs %s collateral, availability %s has %s left: "+
-				"total %s, %s committed, %s lost",
+			return fmt.Sprintf("the slot needs %s base units of collateral, availability %s has %s base units "+
+				"left: total %s base units, %s base units committed, %s base units lost",
 				needed, short(a), a.Remaining(), a.Offer.Collateral, a.Committed, a.Lost)
 		},
 	},
@@ -206,8 +208,8 @@ var criteria = []struct {
 		},
 		func(s State, _ *Availability, ask Ask) string {
 			needed, _ := ask.collateral()
-			return fmt.Sprintf("the slot needs %s collateral, all sales have %s at stake, the most is %s",
-				needed, s.AtRisk(), ask.MaxAtRisk)
+			return fmt.Sprintf("the slot needs %s base units of collateral, all sales have %s base units at "+
+				"stake, the most is %s base units", needed, s.AtRisk(), ask.MaxAtRisk)
 		},
 	},
 }

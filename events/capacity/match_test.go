@@ -39,19 +39,21 @@ func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
 			"too cheap",
 			[]Offer{base, small},
 			func(a *Ask) { a.PricePerBytePerSecond = amount(4) }, Price,
-			"the request pays 4 per byte and second, availability 0x01010101 wants at least 5",
+			"the request pays 4 base units per byte and second, availability 0x01010101 wants at least 5 base units per byte " +
+				"and second",
 		},
 		{
 			"too much at stake",
 			[]Offer{base},
 			func(a *Ask) { a.CollateralPerByte = amount(3) }, Collateral,
-			"the slot needs 3000 collateral, availability 0x01010101 has 2000 left: total 2000, 0 committed, 0 lost",
+			"the slot needs 3000 base units of collateral, availability 0x01010101 has 2000 base units left: total 2000 base " +
+				"units, 0 base units committed, 0 base units lost",
 		},
 		{
 			"more at stake than amounts can tell",
 			[]Offer{base},
 			func(a *Ask) { a.CollateralPerByte = events.MaxAmount() }, Collateral,
-			"the slot needs " + events.MaxAmount().String() + " collateral for each of 1000 bytes, more than any token has",
+			"the slot needs " + events.MaxAmount().String() + " base units of collateral for each of 1000 bytes, more than any token has",
 		},
 		{
 			"too late",
@@ -83,7 +85,7 @@ func TestMatchNamesTheCriterionThatCameClosest(t *testing.T) {
 			"too much at stake in all",
 			[]Offer{base},
 			func(a *Ask) { a.MaxAtRisk = ptr(amount(1999)) }, AtRisk,
-			"the slot needs 2000 collateral, all sales have 0 at stake, the most is 1999",
+			"the slot needs 2000 base units of collateral, all sales have 0 base units at stake, the most is 1999 base units",
 		},
 	}
 	for _, test := range tests {

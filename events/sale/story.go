@@ -9,13 +9,14 @@ import (
 	"github.com/hostnode/hostnode/messages"
 )
 
-// Sentence describes one event to a person. Amounts are token base units.
+// Sentence describes one event to a person. Amounts are base units, and say so: what shows
+// them may put them into tokens.
 func Sentence(e Event) string {
 	switch e := e.(type) {
 	case *messages.SaleStarted:
 		return sentenceStarted(e)
 	case *messages.CapacityReserved:
-		return fmt.Sprintf("Set aside %d bytes and %s of collateral from availability %.10s.",
+		return fmt.Sprintf("Set aside %d bytes and %s base units of collateral from availability %.10s.",
 			e.GetBytes(), e.GetCollateral(), e.GetAvailabilityId())
 	case *messages.SlotReserved:
 		if e.GetReceipt() == nil {
@@ -30,9 +31,9 @@ func Sentence(e Event) string {
 		return "The initial proof is outdated: " + e.GetReason() + "."
 	case *messages.SlotFilled:
 		if e.GetReceipt() == nil {
-			return fmt.Sprintf("Found the slot ours on chain, with %s of collateral.", e.GetCollateral())
+			return fmt.Sprintf("Found the slot ours on chain, with %s base units of collateral.", e.GetCollateral())
 		}
-		return fmt.Sprintf("Filled the slot with %s of collateral%s%s.",
+		return fmt.Sprintf("Filled the slot with %s base units of collateral%s%s.",
 			e.GetCollateral(), rewarded(e), paid(e.GetReceipt()))
 	case *messages.FillReverted:
 		return "The chain took the fill back: " + e.GetReason() + "."
@@ -93,13 +94,15 @@ func sentenceHosting(e Event) string {
 func sentenceReading(e Reading) string {
 	switch {
 	case e.GetPeriod() == 0:
-		return fmt.Sprintf("The contract holds %s: slashed by %s, and no recorded miss explains it.",
+		return fmt.Sprintf("The contract holds %s base units: slashed by %s base units, and no recorded "+
+			"miss explains it.",
 			e.GetCollateral(), e.GetSlashed())
 	case e.GetSlashed() == "0":
-		return fmt.Sprintf("After the miss in period %d the contract holds %s: nothing was taken.",
+		return fmt.Sprintf("After the miss in period %d the contract holds %s base units: nothing was taken.",
 			e.GetPeriod(), e.GetCollateral())
 	}
-	return fmt.Sprintf("After the miss in period %d the contract holds %s: slashed by %s.",
+	return fmt.Sprintf("After the miss in period %d the contract holds %s base units: slashed by %s "+
+		"base units.",
 		e.GetPeriod(), e.GetCollateral(), e.GetSlashed())
 }
 
@@ -109,10 +112,10 @@ func sentenceEnd(e Event) string {
 		return "The request has ended; the payout is due." + unjudged(e)
 	case *messages.PayoutReceived:
 		if e.RewardRecipient != nil {
-			return fmt.Sprintf("%s for storing went to %s, and %s of collateral came back%s.",
+			return fmt.Sprintf("%s base units for storing went to %s, and %s base units of collateral came back%s.",
 				e.GetReward(), e.GetRewardRecipient(), e.GetCollateral(), paid(e.GetReceipt()))
 		}
-		return fmt.Sprintf("Received %s for storing, and %s of collateral back%s.",
+		return fmt.Sprintf("Received %s base units for storing, and %s base units of collateral back%s.",
 			e.GetReward(), e.GetCollateral(), paid(e.GetReceipt()))
 	case *messages.SaleIgnored:
 		return "Let the slot go: " + e.GetReason() + "."
@@ -129,7 +132,8 @@ func sentenceEnd(e Event) string {
 	case *messages.DataDeleted:
 		return "Deleted the data."
 	case *messages.SaleSettled:
-		return fmt.Sprintf("Settled: the bytes are free again, %s of collateral came back, %s is lost.",
+		return fmt.Sprintf("Settled: the bytes are free again, %s base units of collateral came back, "+
+			"%s base units are lost.",
 			e.GetCollateralReturned(), e.GetCollateralLost())
 	default:
 		panic(fmt.Sprintf("sale: %T is no event of the end", e))
@@ -158,7 +162,7 @@ func rewarded(e *messages.SlotFilled) string {
 		return ""
 	}
 	reward := amount(e.GetRepairReward())
-	return fmt.Sprintf(", of which %s was taken: %s is the reward for the repair",
+	return fmt.Sprintf(", of which %s base units were taken: %s base units are the reward for the repair",
 		amount(e.GetCollateral()).SubFloor(reward), reward)
 }
 

@@ -71,13 +71,13 @@ func TestAFillOfASlotInRepairTellsWhatWasTaken(t *testing.T) {
 		Receipt:    receipt(400, start().At),
 		Collateral: events.NewAmount(13_107_200_000_000_000), RepairReward: events.NewAmount(1_310_720_000_000_000),
 	}}
-	const want = "Filled the slot with 13107200000000000 of collateral, of which 11796480000000000 was taken: " +
-		"1310720000000000 is the reward for the repair (block 400, 500000 gas)."
+	const want = "Filled the slot with 13107200000000000 base units of collateral, of which 11796480000000000 base units " +
+		"were taken: 1310720000000000 base units are the reward for the repair (block 400, 500000 gas)."
 	if got := Sentence(slotFilledBy(c)); got != want {
 		t.Fatalf("it is told as %q", got)
 	}
 	c.Fill.RepairReward = events.Amount{}
-	if got := Sentence(slotFilledBy(c)); got != "Filled the slot with 13107200000000000 of collateral (block 400, 500000 gas)." {
+	if got := Sentence(slotFilledBy(c)); got != "Filled the slot with 13107200000000000 base units of collateral (block 400, 500000 gas)." {
 		t.Fatalf("a plain one is told as %q", got)
 	}
 }

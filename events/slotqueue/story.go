@@ -36,7 +36,8 @@ func Tell(e Event) (t Told, ofSlots bool) {
 		t.Indices, t.Where, t.Sentence = []uint64{e.GetSlotIndex()}, "in work", "Its turn came."
 	case *messages.SlotHandedOut:
 		t.Indices, t.Where = []uint64{e.GetSlotIndex()}, "in work"
-		t.Sentence = fmt.Sprintf("Given to member %s, with %s of collateral.", e.GetMember(), e.GetCollateral())
+		t.Sentence = fmt.Sprintf("Given to member %s, with %s base units of collateral.",
+			e.GetMember(), e.GetCollateral())
 	case *messages.SlotReleased:
 		t.Indices, t.Where = []uint64{e.GetSlotIndex()}, "over"
 		did := "No longer in work"

@@ -94,7 +94,7 @@ type State struct {
 	Started  bool
 	Since    time.Time // of the settings
 	Settings Settings
-	// Marked and Failed count proofs, Rewards are tokens, FeesWei is the gas of
+	// Marked and Failed count proofs, Rewards are base units, FeesWei is the gas of
 	// the markings.
 	Marked, Failed   uint64
 	Rewards, FeesWei events.Amount

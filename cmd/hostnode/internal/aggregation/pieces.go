@@ -40,9 +40,13 @@ type Ordering interface {
 // The calls.
 var (
 	PostContent = api.Order(http.MethodPost, "aggregation/contents", "Hand in a CAR",
-		func(r Ordering, ctx context.Context, q api.Sent[NewContent]) (Content, error) { return q.Body.post(ctx, r) })
+		func(r Ordering, ctx context.Context, q api.Sent[NewContent]) (Content, error) {
+			return q.Body.post(ctx, r)
+		})
 	PostPiece = api.Order(http.MethodPost, "aggregation/pieces", "Hand in a piece that was derived from a CAR",
-		func(r Ordering, ctx context.Context, q api.Sent[NewPiece]) (Content, error) { return q.Body.post(ctx, r) })
+		func(r Ordering, ctx context.Context, q api.Sent[NewPiece]) (Content, error) {
+			return q.Body.post(ctx, r)
+		})
 	RetryContent = api.Order(http.MethodPost, "aggregation/contents/{link}/retry", "Have a CAR read once more",
 		func(r Ordering, ctx context.Context, q Retry) (Content, error) { return q.order(ctx, r) })
 	ReportAggregate = api.Order(http.MethodPost, "aggregation/aggregates/{aggregate}/report",

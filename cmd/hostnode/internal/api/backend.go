@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
@@ -100,6 +101,8 @@ type Status struct {
 	Chain   Chain     `json:"chain"`
 	Record  Record    `json:"record"`
 	Balance *Balance  `json:"balance,omitempty"`
+	// Token is what the market pays in; nil: not known, as before the first start.
+	Token *money.Token `json:"token,omitempty"`
 
 	Ledger projections.Ledger `json:"ledger"`
 	// Quota is the configured quota, if more than that is allocated in the ledger.

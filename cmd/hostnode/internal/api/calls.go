@@ -21,7 +21,7 @@ var (
 	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
 	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
 	ListSales   = Question("sales", "The open sales and the newest settled ones, that which began last first", Past.Sales)
-	ShowSale = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
+	ShowSale    = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
 		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
 	ListSectors = Question("sectors", "All sectors, those that need a person first",
 		plain[SectorReader, Then](SectorReader.Sectors))

@@ -80,6 +80,9 @@ func StatusWithout(f health.Facts) Status {
 // known are the facts in the host's events: what is on offer, and what is hosted.
 func (r *reader) known(s Status) health.Facts {
 	f := health.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
+	if s.Token != nil {
+		f.LeastPrice = s.Token.Unpriceable()
+	}
 	for _, p := range sale.Phases() {
 		if (sale.State{Phase: p}).Hosting() {
 			f.Hosting += s.Phases[p.String()]

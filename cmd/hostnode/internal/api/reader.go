@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -309,6 +310,9 @@ func (r *reader) status() Status {
 	}
 	if !r.Account.Zero() {
 		s.Account = r.Account.String()
+	}
+	if t := datadir.At(r.DataDir).Token(); t.Known() {
+		s.Token = &t
 	}
 	s.Earnings = mine(r, r.views.Earnings().Earnings, func(e projections.Earnings) string { return e.Host })
 	s.Earnings.Host = r.Account.String()

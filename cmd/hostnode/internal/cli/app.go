@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
@@ -33,12 +34,15 @@ type App struct {
 	// Terminal says that Stdout may be coloured.
 	Terminal bool
 
-	JSON bool // --json
+	JSON      bool // --json
+	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.
 	Secrets []string
 	// DataDir is config.Loaded.DataDirFlag, for what is to be typed next.
 	DataDir string
 	Config  config.Config // the settings, once these are read
+	// Market is the market's token, if a command has asked for it; zero: what the host has noted counts.
+	Market money.Token
 	// Machines answer calls of their own.
 	Machines []api.Machine
 }
@@ -48,6 +52,22 @@ func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
 	a.Secrets, a.DataDir, a.Config = c.Secrets(), c.DataDirFlag(), c.Config
 	return c, err
+}
+
+// Token is the market's, once the settings are read; zero: not known.
+func (a *App) Token() money.Token {
+	if a.Market.Known() || a.Config.DataDir == "" {
+		return a.Market
+	}
+	return datadir.At(a.Config.DataDir).Token()
+}
+
+// Shown is what amounts are shown in; zero: base units.
+func (a *App) Shown() money.Token {
+	if a.BaseUnits {
+		return money.Token{}
+	}
+	return a.Token()
 }
 
 // Configured runs a function with the settings.

@@ -8,6 +8,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -24,7 +26,24 @@ func NewLog(c config.Config, out io.Writer) *logrus.Entry {
 		log.SetFormatter(&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano})
 	}
 	log.AddHook(discretion(c.Secrets()))
+	if c.Log.Format != "json" {
+		log.AddHook(amounts(datadir.At(c.DataDir)))
+	}
 	return logrus.NewEntry(log)
+}
+
+// amounts puts the amounts in a log for people into the token of a data directory, once the host has asked for it.
+type amounts datadir.Layout
+
+// Levels implements logrus.Hook.
+func (amounts) Levels() []logrus.Level { return logrus.AllLevels }
+
+// Fire implements logrus.Hook. It looks for the file only when there is an amount, which is rare.
+func (a amounts) Fire(e *logrus.Entry) error {
+	if money.Mentions(e.Message) {
+		e.Message = datadir.Layout(a).Token().Told(e.Message)
+	}
+	return nil
 }
 
 // discretion removes secrets from a log: a last resort against adapters and libraries that

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -22,11 +22,13 @@ type Printer struct {
 	Terminal bool
 	Now      time.Time
 	DataDir  string // App.DataDir
+	// Token is what amounts are shown in; zero: base units.
+	Token money.Token
 }
 
 // NewPrinter begins what the program says.
 func (a *App) NewPrinter() *Printer {
-	return &Printer{Terminal: a.Terminal, Now: a.Now(), DataDir: a.DataDir}
+	return &Printer{Terminal: a.Terminal, Now: a.Now(), DataDir: a.DataDir, Token: a.Shown()}
 }
 
 // Command is a command to type next.
@@ -73,9 +75,10 @@ var ourColour = regexp.MustCompile("^\x1b\\[(0|" + Green + "|" + Yellow + "|" + 
 // Show it, such as change the direction of writing.
 func commands(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }
 
-// inLine returns a text as a part of one line: what would end the line, or command
-// a terminal, is escaped as in Go. So no name can forge a line of ours.
-func inLine(text string) string {
+// inLine returns a text as a part of one line, with its amounts as people read them: what would end the line, or
+// command a terminal, is escaped as in Go. So no name can forge a line of ours.
+func (p *Printer) inLine(text string) string {
+	text = p.Token.Told(text)
 	doubtful := func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
 	return rewritten(text, doubtful, func(r rune, raw string) string {
 		if unicode.IsGraphic(r) && (r != utf8.RuneError || len(raw) > 1) {
@@ -91,11 +94,11 @@ func (p *Printer) Line(format string, args ...any) {
 	for i, arg := range args {
 		switch text := arg.(type) {
 		case string:
-			args[i] = inLine(text)
+			args[i] = p.inLine(text)
 		case error:
-			args[i] = inLine(text.Error())
+			args[i] = p.inLine(text.Error())
 		case fmt.Stringer:
-			args[i] = inLine(text.String())
+			args[i] = p.inLine(text.String())
 		}
 	}
 	fmt.Fprintf(&p.out, format, args...)
@@ -109,7 +112,7 @@ func (p *Printer) Rows(rows [][]string) {
 	for _, r := range rows {
 		cells := make([]string, len(r))
 		for i, cell := range r {
-			cells[i] = inLine(cell)
+			cells[i] = p.inLine(cell)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
@@ -223,26 +226,6 @@ func Span(seconds uint64) string {
 		return "0 s"
 	}
 	return strings.Join(parts, " ")
-}
-
-// Grouped puts commas into a decimal number, which may be negative.
-func Grouped(number string) string {
-	first := len(number) - len(strings.TrimPrefix(number, "-"))
-	for i := len(number) - 3; i > first; i -= 3 {
-		number = number[:i] + "," + number[i:]
-	}
-	return number
-}
-
-// Coins prints wei in units of 10^18, to six places, rounded down.
-func Coins(wei string) string {
-	n, ok := new(big.Int).SetString(wei, 10)
-	if !ok {
-		return wei
-	}
-	micro := n.Div(n, big.NewInt(1_000_000_000_000))
-	whole, rest := new(big.Int).DivMod(micro, big.NewInt(1_000_000), new(big.Int))
-	return fmt.Sprintf("%s.%06d", Grouped(whole.String()), rest.Int64())
 }
 
 // Count writes a number with its noun.

@@ -8,6 +8,7 @@
 //	account           the address of the account that the directory belongs to
 //	account.key       the account's private key
 //	events/           the event store
+//	token.json        what the market's token is called, and its decimals
 //	slots/            slots of others, with their trees
 //	sectors/          the files of sectors
 //	pieces/           the data of pieces that are in sectors, or will be

@@ -20,6 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/chain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage"
@@ -65,6 +66,7 @@ type client struct {
 	server  *http.Server
 	url     string
 	account *chain.Requester
+	token   money.Token // of the market
 }
 
 // prepare makes the dataset of a file below dir, new for each demonstration.
@@ -107,6 +109,11 @@ func (c *client) enter(ctx context.Context, local market, tokens events.Amount) 
 	if c.account, err = local.Client(ctx, key); err != nil {
 		return err
 	}
+	symbol, decimals, err := c.account.TokenSays(ctx)
+	if err != nil {
+		return err
+	}
+	c.token = money.FromContract(symbol, decimals)
 	return local.Provide(ctx, c.account.Account(), events.NewAmount(math.MaxInt64/8), tokens)
 }
 

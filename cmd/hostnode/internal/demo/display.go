@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -20,6 +21,7 @@ type display struct {
 	scale    scale
 
 	mu    sync.Mutex
+	token money.Token // what amounts are shown in
 	items map[uint64]item
 	drawn int // lines of bars on the screen
 	note  string
@@ -68,8 +70,15 @@ func (d *display) say(format string, args ...any) {
 	defer d.mu.Unlock()
 	d.erase()
 	d.said = time.Now()
-	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format(time.TimeOnly), fmt.Sprintf(format, args...))
+	fmt.Fprintf(d.out, "%s  %s\n", d.said.Format(time.TimeOnly), d.token.Told(fmt.Sprintf(format, args...)))
 	d.draw()
+}
+
+// showsIn is told what amounts are shown in.
+func (d *display) showsIn(t money.Token) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.token = t
 }
 
 // silent reports that there was no message for a while.

@@ -100,7 +100,7 @@ func (o Options) hasRoom(what string, fileBytes, need uint64) error {
 }
 
 // prepare sets up everything but the host: data, keys, chain, accounts. A demonstration is given the file with the
-// data, or so many bytes that are made, or none, and says how many tokens its client pays.
+// data, or so many bytes that are made, or none, and says what its client pays.
 func (e *engine) prepare(
 	ctx context.Context, made int64, rules *bindings.SectorConfig,
 	take func(ctx context.Context, file string) (pays events.Amount, err error),
@@ -141,13 +141,14 @@ func (e *engine) prepare(
 	if err := e.client.enter(ctx, e.local, pays); err != nil {
 		return err
 	}
+	e.display.showsIn(e.client.token)
 	if err := node.ProvideDevelopmentFunds(ctx, e.local, e.account); err != nil {
 		return err
 	}
 	balance, err := e.client.account.BalanceOf(ctx, e.account)
 	e.before = balance.Tokens
-	e.display.say("Host: account %s, with %s tokens", e.account, tokens(e.before))
+	e.display.say("Host: account %s, with %s", e.account, base(e.before))
 	e.display.say("Before each line is this machine's time. Dates in it, and how long a request, a period or a day " +
-		"lasts, are chain time, which has a pace of its own. Amounts without a unit are base units: 10^18 are a token")
+		"lasts, are chain time, which has a pace of its own")
 	return err
 }

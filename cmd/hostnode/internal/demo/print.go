@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 	"github.com/hostnode/hostnode/projections/audit"
@@ -15,7 +16,9 @@ import (
 // This file is what the summaries are printed with.
 
 // print prints a line. Cells, which end with tabs, are aligned with those of the lines around it.
-func (e *engine) print(format string, args ...any) { fmt.Fprintf(e.text, format+"\n", args...) }
+func (e *engine) print(format string, args ...any) {
+	fmt.Fprintln(e.text, e.client.token.Told(fmt.Sprintf(format, args...)))
+}
 
 // askAll prints what commands of an operator say of the host.
 func (e *engine) askAll(ctx context.Context, commands ...[]string) error {
@@ -116,23 +119,14 @@ func quoted(s string) string {
 // wordBytes need no quotes in a shell.
 const wordBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:@+="
 
-// tokens prints base units as tokens of 10^18, to six digits.
-func tokens(a events.Amount) string { return decimal(a.Big(), 6) }
+// base is an amount as print and say put it into tokens.
+func base(a events.Amount) string { return money.Base(a.String()) }
 
-// amount prints base units in text as tokens.
-func amount(text string) string { return tokens(events.Must(events.ParseAmount(text))) }
-
-// difference prints how many tokens more there are after than before.
+// difference is how much more there is after than before.
 func difference(before, after events.Amount) string {
 	d := new(big.Int).Sub(after.Big(), before.Big())
 	if d.Sign() < 0 {
-		return decimal(d, 6)
+		return money.Base(d.String())
 	}
-	return "+" + decimal(d, 6)
-}
-
-// decimal prints a number of base units with some of their 18 places.
-func decimal(n *big.Int, shown int) string {
-	text := new(big.Rat).SetFrac(n, big.NewInt(1e18)).FloatString(shown)
-	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	return "+" + money.Base(d.String())
 }

@@ -126,8 +126,8 @@ func (s *saleDemo) offer(ctx context.Context) error {
 			each = " each,"
 		}
 	}
-	s.display.say("Operator: one availability%s with room for %d bytes and %s tokens of collateral",
-		each, size, tokens(collateral))
+	s.display.say("Operator: one availability%s with room for %d bytes and %s of collateral",
+		each, size, base(collateral))
 	return nil
 }
 
@@ -135,8 +135,8 @@ func (s *saleDemo) post(ctx context.Context) (err error) {
 	if s.request.ID, err = s.client.post(ctx, s.request); err != nil {
 		return err
 	}
-	s.display.say("Client: posted request %s: %s of storage for %s tokens",
-		s.request.ID.Short(), s.request.Ask.Duration, tokens(requester.Price(s.request)))
+	s.display.say("Client: posted request %s: %s of storage for %s",
+		s.request.ID.Short(), s.request.Ask.Duration, base(requester.Price(s.request)))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -39,7 +40,7 @@ type ProofTiming struct {
 // summarize reads the events and prints the summary.
 func (s *saleDemo) summarize(ctx context.Context, of record) (Summary, error) {
 	sum, rows := s.count(of)
-	s.print("\n== The life of one sale, read back from the event store; in chain time and base units ==")
+	s.print("\n== The life of one sale, read back from the event store; in chain time ==")
 	slot := "SLOT"
 	if len(rows) > 0 {
 		slot = rows[0].Slot[:10]
@@ -131,12 +132,12 @@ func (s *saleDemo) printProofs(rows []projections.Sale, sum Summary) {
 func (s *saleDemo) printMoney(rows []projections.Sale, of record) {
 	s.print("\n== Money ==")
 	for _, row := range rows {
-		s.print("slot %d\treward %s tokens\tcollateral back %s\tgas %d in %d transactions\tfees %s coins",
-			row.SlotIndex, amount(row.Reward), amount(row.Collateral.Returned), row.GasUsed, row.Transactions,
-			decimal(events.Must(events.ParseAmount(row.FeesWei)).Big(), 9))
+		s.print("slot %d\treward %s\tcollateral back %s\tgas %d in %d transactions\tfees %s",
+			row.SlotIndex, money.Base(row.Reward), money.Base(row.Collateral.Returned), row.GasUsed, row.Transactions,
+			money.Wei(row.FeesWei))
 	}
-	s.print("The host held %s tokens before and %s after: %s.",
-		tokens(s.before), tokens(of.after), difference(s.before, of.after))
+	s.print("The host held %s before and %s after: %s.",
+		base(s.before), base(of.after), difference(s.before, of.after))
 }
 
 // printOutcome prints the last sentence. Its error is nil when the slots were paid.

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/chain/contracts"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -140,8 +141,8 @@ func (c *contractLog) count(e contracts.SectorEvent) {
 			s.missed = append(s.missed, c.day(e.Period+i))
 		}
 		s.fees.Add(s.fees, e.Fee)
-		c.say("sector %d was not proven on day %d; a fee of %s tokens is taken from its deposit",
-			e.Number, c.day(e.Period), decimal(e.Fee, 6))
+		c.say("sector %d was not proven on day %d; a fee of %s is taken from its deposit",
+			e.Number, c.day(e.Period), money.Base(e.Fee.String()))
 	case *bindings.SectorProviderFaultDeclared:
 		s := c.of(e.Number)
 		s.messages["fault"]++
@@ -158,14 +159,14 @@ func (c *contractLog) count(e contracts.SectorEvent) {
 	case *bindings.SectorProviderWithdrawn:
 		if e.Account == common.Address(c.account) {
 			c.paid.Add(c.paid, e.Amount)
-			c.say("the host has withdrawn %s tokens", decimal(e.Amount, 6))
+			c.say("the host has withdrawn %s", money.Base(e.Amount.String()))
 		}
 	case *bindings.SectorProviderTerminated:
 		s := c.of(e.Number)
 		s.messages["termination"]++
 		s.fees.Add(s.fees, e.Fee)
-		c.say("sector %d is terminated: %s tokens are lost, %s are returned",
-			e.Number, decimal(e.Fee, 6), decimal(e.Returned, 6))
+		c.say("sector %d is terminated: %s are lost, %s are returned",
+			e.Number, money.Base(e.Fee.String()), money.Base(e.Returned.String()))
 	}
 }
 

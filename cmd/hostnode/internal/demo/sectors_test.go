@@ -121,7 +121,7 @@ func TestWhatTheContractSaysIsCounted(t *testing.T) {
 	} {
 		sentence = ""
 		c.count(e)
-		if sentence != "" && !strings.Contains(sentence, "sector") && !strings.Contains(sentence, "withdrawn 0.2") {
+		if sentence != "" && !strings.Contains(sentence, "sector") && !strings.Contains(sentence, "withdrawn 200000000000000000 base units") {
 			t.Errorf("%T is told so: %s", e, sentence)
 		}
 	}

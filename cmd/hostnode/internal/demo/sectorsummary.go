@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -195,7 +196,7 @@ func (s *sectorDemo) toCome(sectors []SectorResult) string {
 
 // printLife prints what happened to a sector, without the steps that were scheduled.
 func (s *sectorDemo) printLife(ctx context.Context, store events.Store, number uint64) {
-	s.print("\n== The life of sector %d, read back from the event store; in this machine's time and base units ==",
+	s.print("\n== The life of sector %d, read back from the event store; in this machine's time ==",
 		number)
 	line, err := projections.ReadSectorTimeline(ctx, store, s.account, number, projections.Page{Most: math.MaxInt}, nil)
 	if err != nil {
@@ -261,15 +262,15 @@ func (s *sectorDemo) printSteps(sum SectorSummary) {
 }
 
 func (s *sectorDemo) printDeposits(sum SectorSummary, of record) {
-	s.print("\n== Money, in tokens ==")
+	s.print("\n== Money ==")
 	stake := events.Amount{}
 	for _, r := range sum.Sectors {
 		stake = stake.Add(events.Must(events.ParseAmount(r.Deposit)))
-		s.print("sector %d\tdeposit at stake %s\treturned %s\tfees %s", r.Sector, amount(r.Deposit),
-			amount(r.Returned), amount(r.Fees))
+		s.print("sector %d\tdeposit at stake %s\treturned %s\tfees %s", r.Sector, money.Base(r.Deposit),
+			money.Base(r.Returned), money.Base(r.Fees))
 	}
 	s.print("Proofs earned %s. The host has withdrawn %s of rewards and returned deposits, and can still withdraw %s.",
-		amount(sum.Reward), amount(sum.Withdrawn), amount(sum.Owed))
+		money.Base(sum.Reward), money.Base(sum.Withdrawn), money.Base(sum.Owed))
 	s.print("The host held %s before and %s after: %s, and %s are its deposits, which come back when the sectors end.",
-		tokens(s.before), tokens(of.after), difference(s.before, of.after), tokens(stake))
+		base(s.before), base(of.after), difference(s.before, of.after), base(stake))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/prover"
@@ -226,6 +227,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return err
 	}
 	n.Account = n.Market.Account()
+	n.learnToken(ctx, o)
 	cfg := o.Host
 	id := n.Market.Identity()
 	cfg.ChainID, cfg.Genesis, cfg.Contract = id.ChainID, id.Genesis, o.Chain.Marketplace
@@ -330,6 +332,25 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	o.Waits(nil)
 	return nil
+}
+
+// learnToken keeps what the market's token is called, for people who read amounts. Without that they are in base units.
+func (n *Node) learnToken(ctx context.Context, o Options) {
+	symbol, decimals, err := n.Market.TokenSays(ctx)
+	found, known := money.FromContract(symbol, decimals), o.Dir.Token()
+	if err == nil && found != known {
+		err = o.Dir.KeepToken(found)
+	}
+	switch {
+	case err != nil:
+		o.Log.Warnf("the symbol and decimals of the market's token stay as they were, %q and %d: %v", known.Symbol,
+			known.Decimals, err)
+	case !found.Known():
+		o.Log.Warnf("amounts are in base units: the token's contract %s does not say its decimals", n.Market.Token())
+	case known.Known() && found != known:
+		o.Log.Warnf("the token was %s, of %d decimals, and its contract %s says now %s, of %d: check chain.contract "+
+			"before you type a price", known.Symbol, known.Decimals, n.Market.Token(), found.Symbol, found.Decimals)
+	}
 }
 
 // sends reports whether this process can send transactions.

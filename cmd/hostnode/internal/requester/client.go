@@ -17,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/storage/dataset"
 )
@@ -129,8 +130,8 @@ func (c *Client) provide(ctx context.Context, r *chain.Requester, tokens events.
 	case err != nil:
 		return err
 	case has.Tokens.Less(tokens):
-		return fmt.Errorf("%w: the request costs %s base units, and the client's account %s has %s",
-			events.ErrInsufficientFunds, tokens, r.Account(), has.Tokens)
+		return fmt.Errorf("%w: the request costs %s, and the client's account %s has %s",
+			events.ErrInsufficientFunds, money.Base(tokens.String()), r.Account(), money.Base(has.Tokens.String()))
 	case has.Wei.IsZero():
 		return fmt.Errorf("%w: the client's account %s has no coins for gas", events.ErrInsufficientFunds, r.Account())
 	}
