@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +13,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 )
 
 // codexSDK names the directory into which `make codex-sdk` has installed the SDK from npm.
@@ -35,37 +34,52 @@ func TestCodexSDKBuysStorageAndReadsItBack(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	c := smallConfig(t, filepath.Join(dir, "data"))
 	c.Sales.MaxSlotsPerRequest = 3
+	c.API.Listen, c.API.Codex = "127.0.0.1:0", true
 	out := &tail{}
 	logger := logrus.New()
 	logger.SetOutput(out)
-	log := logrus.NewEntry(logger)
+	serves, runs := make(chan string, 1), make(chan struct{})
+	logger.AddHook(hook(func(e *logrus.Entry) {
+		if _, url, found := strings.Cut(e.Message, "the API is at "); found {
+			serves <- url
+		}
+		if strings.HasPrefix(e.Message, "the host runs") {
+			close(runs)
+		}
+	}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-
-	client := requester.NewClient(c, "")
-	p, err := node.Take(c, node.Begin{Version: versionText(), Local: client.Shelf}, log)
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		failed = run(ctx, c, node.Begin{Version: versionText()}, logrus.NewEntry(logger))
+	}()
+	defer func() {
+		cancel()
+		if <-ended; failed != nil {
+			t.Errorf("the host: %v", failed)
+		}
+	}()
+	select {
+	case <-runs:
+	case <-ended:
+		t.Fatalf("the host ended: %v\n%s", failed, out)
+	}
+	url := <-serves
+	secret, err := access.In(datadir.At(c.DataDir).Tokens(), time.Now).New(ctx, "sdk", access.Operate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := errors.Join(p.Stop(context.WithoutCancel(ctx)), p.Close()); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	}()
-	if err := p.Start(ctx, func() {}); err != nil {
-		t.Fatalf("start: %v\n%s", err, out)
-	}
-	handler := codexHandler(p, c, client, log)
-	server := httptest.NewServer(handler)
-	defer func() {
-		server.Close()
-		if err := errors.Join(handler.Close(), client.Close()); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}()
-	said, err := exec.CommandContext(ctx, "node", "codexsdk/buy.js", directory, server.URL).CombinedOutput()
+	said, err := exec.CommandContext(ctx, "node", "codexsdk/buy.js", directory, url, secret).CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(said), "done\n") {
 		t.Fatalf("the SDK: %v\n%s\nthe host:\n%s", err, said, out)
 	}
 	t.Logf("\n%s", said)
 }
+
+// hook is called for each line of a log.
+type hook func(*logrus.Entry)
+
+func (hook) Levels() []logrus.Level       { return logrus.AllLevels }
+func (h hook) Fire(e *logrus.Entry) error { h(e); return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime/pprof"
 	"time"
@@ -78,12 +79,13 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 			_ = l.Close()
 		}
 	}()
+	codex := newCodex(c, &begin)
 	p, err := node.Take(c, begin, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	server, err := listen(p, c, log)
+	server, err := listen(p, c, codex, log)
 	if err != nil {
 		return err
 	}
@@ -106,6 +108,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	live := running(p, c)
 	defer live.End()
 	server.Answer(live)
+	codex.serve(live, p, c, log)
+	defer func() { err = errors.Join(err, codex.Close()) }()
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
 		return err
@@ -160,7 +164,7 @@ type apiServer struct {
 func (s apiServer) Close() error { return errors.Join(s.tcp.Close(), s.Server.Close()) }
 
 // listen answers from the beginning, so that people can see what a start waits for.
-func listen(p *node.Process, c config.Config, log *logrus.Entry) (s apiServer, err error) {
+func listen(p *node.Process, c config.Config, codex *codex, log *logrus.Entry) (s apiServer, err error) {
 	s.tcp, err = access.Listen(access.Config{API: c.API, Tokens: access.In(p.Dir.Tokens(), time.Now), Log: log})
 	if err != nil {
 		return s, err
@@ -172,7 +176,11 @@ func listen(p *node.Process, c config.Config, log *logrus.Entry) (s apiServer, e
 	if err != nil {
 		return s, errors.Join(err, s.tcp.Close())
 	}
-	s.tcp.Serve(s.Handler())
+	over := http.NewServeMux()
+	over.Handle("/", s.Handler())
+	over.Handle("/api/codex/", codex)
+	over.Handle("/api/storage/", codex)
+	s.tcp.Serve(over)
 	return s, nil
 }
 
@@ -203,6 +211,9 @@ func running(p *node.Process, c config.Config) *api.Live {
 		Outage:    func() health.OutageFacts { return p.Facts().Outage },
 		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: c.Sectors.Size, Quota: c.Quota,
 		Proves: p.Proves,
+	}
+	if p.Development && c.API.Codex && len(c.Content.Sources) == 0 {
+		live.Reach = nil // What is bought through Codex's API is read here.
 	}
 	if p.Provider != nil {
 		live.Owed = p.Provider.Owed

@@ -54,7 +54,7 @@ func TestTheAPIIsServedOverTCPFromTheBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	server, err := listen(p, c.Config, log)
+	server, err := listen(p, c.Config, &codex{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTheAPIIsServedOverTCPFromTheBeginning(t *testing.T) {
 		}
 	}
 	c.API.Listen = strings.TrimPrefix(server.tcp.URL(), "http://")
-	if _, err := listen(p, c.Config, log); !errors.Is(err, problem.ErrAPIAddress) {
+	if _, err := listen(p, c.Config, &codex{}, log); !errors.Is(err, problem.ErrAPIAddress) {
 		t.Errorf("at an address that is taken: %v", err)
 	}
 }

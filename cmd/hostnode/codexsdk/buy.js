@@ -1,6 +1,6 @@
 // Buys storage from a host through Codex's SDK, and reads it back:
 //
-//   node buy.js DIRECTORY-WITH-node_modules URL
+//   node buy.js DIRECTORY-WITH-node_modules URL TOKEN
 //
 // Each thing that works is a line on standard output. The process ends with an error at the first answer that is not
 // right, or when the host needs too long.
@@ -10,7 +10,7 @@ const { randomBytes } = require("node:crypto");
 const { createRequire } = require("node:module");
 const { join } = require("node:path");
 
-const [directory, url] = process.argv.slice(2);
+const [directory, url, token] = process.argv.slice(2);
 const load = createRequire(join(directory, "index.js"));
 const { Codex } = load("@codex-storage/sdk-js");
 const { NodeUploadStrategy } = load("@codex-storage/sdk-js/node");
@@ -41,8 +41,14 @@ async function until(what, ask, is) {
 }
 
 async function main() {
-  const codex = new Codex(url);
+  const codex = new Codex(url, { auth: { basic: Buffer.from("sdk:" + token).toString("base64") } });
   const { marketplace, data, node, debug } = codex;
+
+  const stranger = new Codex(url);
+  const denied = await stranger.marketplace.createAvailability({
+    totalSize: 1, duration: 1, minPricePerBytePerSecond: 1, totalCollateral: 1,
+  });
+  assert.equal(denied.error && denied.data.code, 401);
 
   const info = ok(await debug.info());
   assert.match(info.codex.contracts, /^0x[0-9a-f]{40}$/);

@@ -142,8 +142,11 @@ func patient(next http.Handler, log *logrus.Entry) http.Handler {
 		answer := &writer{ResponseWriter: w, control: http.NewResponseController(w)}
 		answer.extend()
 		defer func() {
-			if bug := recover(); bug != nil {
+			bug := recover()
+			if bug != nil && bug != http.ErrAbortHandler { //nolint:errorlint // It is a value that is thrown.
 				log.Errorf("answering %s %.200q: %v\n%s", r.Method, r.URL.Path, bug, debug.Stack())
+			}
+			if bug != nil {
 				panic(http.ErrAbortHandler) // It ends the connection, so that half an answer is not taken for one.
 			}
 		}()

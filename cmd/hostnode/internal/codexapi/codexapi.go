@@ -10,7 +10,6 @@
 package codexapi
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,9 +32,6 @@ import (
 
 // Limits.
 const (
-	// DefaultMaxUpload is the most bytes of an upload if the settings do not say it: more than what people try a market
-	// with, and less than a disk.
-	DefaultMaxUpload = 10 << 30
 	// maxBody is the most bytes of a JSON body; a request has some 300.
 	maxBody = 64 << 10
 	// maxDownloads is how many datasets are fetched in the background at the same time.
@@ -82,7 +78,7 @@ type Config struct {
 	Content Content
 	// Room is how much uploads may take of the disk; nil: not known.
 	Room func() (events.Bytes, error)
-	// MaxUpload is the most bytes of an upload; 0: DefaultMaxUpload.
+	// MaxUpload is the most bytes of an upload.
 	MaxUpload events.Bytes
 	// Log is the host's log: its level can be set.
 	Log *logrus.Entry
@@ -102,7 +98,6 @@ type API struct {
 
 // New answers until Close. It also collects what is left of payments, as a Codex node does.
 func New(cfg Config) *API {
-	cfg.MaxUpload = cmp.Or(cfg.MaxUpload, DefaultMaxUpload)
 	a := &API{cfg: cfg, mux: http.NewServeMux(), fetched: map[dataset.CID]bool{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.routes()

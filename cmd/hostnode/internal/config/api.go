@@ -33,6 +33,8 @@ type API struct {
 	Connections int `key:"connections" def:"1024" min:"1" max:"65536"`
 	// MaxBody is the most bytes of a request's body; uploads have limits of their own.
 	MaxBody events.Bytes `key:"maxBody" def:"1MiB" min:"1KiB" max:"64MiB"`
+	// MaxUpload is the most bytes of an upload through Codex's API.
+	MaxUpload events.Bytes `key:"maxUpload" def:"10GiB" min:"64KiB" max:"1TiB"`
 }
 
 // Public reports whether other machines can reach the API.
