@@ -100,6 +100,7 @@ func Handler(b Backend, log *logrus.Entry) http.Handler {
 	mux := http.NewServeMux()
 	api := newAPI(mux)
 	mux.HandleFunc("GET /openapi.json", document)
+	probes(mux, b, log)
 	if s, ok := b.(*Standby); ok && s.store == nil { // Only the status is known.
 		ShowStatus.register(api, b)
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, s.refusal()) })

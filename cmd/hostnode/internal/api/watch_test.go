@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -302,4 +303,35 @@ func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 	if changed := get("/api/v1/machines", tag); changed.Code != 200 {
 		t.Errorf("after a change: %d", changed.Code)
 	}
+}
+
+func TestProbesSayWhatIsInTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, _ := runningOn(t, storetest.NewMemory())
+		h := api.Handler(live, silent())
+		get := func(path string) (int, string) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			return w.Code, w.Body.String()
+		}
+		if code, _ := get("/healthz"); code != 200 {
+			t.Errorf("healthz: %d", code)
+		}
+		code, text := get("/readyz")
+		if code != 200 || !strings.Contains(text, `"ready":true,"selling":false`) || !strings.Contains(text, `"hint":`) {
+			t.Errorf("readyz: %d %s", code, text)
+		}
+		code, text = get("/metrics")
+		if code != 200 || !strings.Contains(text, `hostnode_rows{machine="host",state=""} 1`) {
+			t.Errorf("metrics: %d %s", code, text)
+		}
+		standby := api.NewStandby(api.StandbyConfig{Facts: func() health.Facts { return health.Facts{Stage: health.Starting} }})
+		h = api.Handler(standby, silent())
+		if code, text := get("/readyz"); code != 503 || !strings.Contains(text, `"ready":false`) {
+			t.Errorf("while it starts: %d %s", code, text)
+		}
+		if code, _ := get("/healthz"); code != 200 {
+			t.Errorf("healthz while it starts: %d", code)
+		}
+	})
 }

@@ -59,7 +59,8 @@ func newRig(t *testing.T, change func(*codexapi.Config)) *rig {
 	}
 	r.shelf = requester.Open(r.dir)
 	cfg := codexapi.Config{
-		Host: host, Market: r.market, Buyer: r.market, Shelf: r.shelf, Content: nowhere{}, Log: r.log,
+		Host: host, Market: r.market, Buyer: r.market, Shelf: r.shelf, Content: nowhere{}, MaxUpload: 10 << 30,
+		Log: r.log,
 	}
 	if change != nil {
 		change(&cfg)
