@@ -53,7 +53,9 @@ var (
 		plain[QuarantineReader, None](QuarantineReader.Quarantine))
 	ListPieces = Inspect("pieces", "The pieces that the host keeps",
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
-	RunAudit = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
+	ListChecks = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
+	ShowCheck  = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
+	RunAudit   = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 
 	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
 )
@@ -79,6 +81,10 @@ var (
 		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.ResumeQueue(ctx, q.Body.Reason) })
 	TryAgain = Order(http.MethodPost, "quarantine/retry", "Try work again that the host leaves alone",
 		(*Live).TryAgain) // Only a running host can.
+	BeginCheck = Order(http.MethodPost, "checks", "Read all data of a slot or a sector, and see whether it is sound",
+		(*Live).BeginCheck)
+	CancelCheck = Order(http.MethodDelete, "checks/{id}", "End a check; what it has found stays reported",
+		(*Live).CancelCheck)
 	MakeBackup = Order(http.MethodPost, "backup", "Copy the embedded event store into an empty directory",
 		func(i Inspector, ctx context.Context, q Sent[IntoDir]) (Backup, error) {
 			return i.Backup(ctx, q.Body.Dir)
@@ -112,6 +118,7 @@ func Calls() []Route {
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
 		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{},
+		BeginCheck, ListChecks, ShowCheck, CancelCheck,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])
