@@ -26,8 +26,10 @@ import (
 const (
 	// partSize is how many bytes of a slot are read at once: a tenth of a second of one processor, as in the scrub.
 	partSize = 1 << 20
-	// MaxOpen is how many checks may run or wait at once, MaxEnded how many that ended are remembered.
-	MaxOpen, MaxEnded = 100, 100
+	// MaxOpen is how many checks may run or wait at once.
+	MaxOpen = 100
+	// MaxEnded is how many checks that are over are remembered.
+	MaxEnded = 100
 	// MaxBlocks is how many damaged blocks a check names.
 	MaxBlocks = 256
 )
@@ -267,7 +269,7 @@ func (c *Checks) read(ctx context.Context, of Subject, from events.Bytes) (p par
 	}
 	found, err := c.Sector(ctx, sectors.Check{Number: of.Sector, From: from})
 	if err == nil && !found.Over && found.Damaged == "" && (found.Next <= from || found.Next > found.Size) {
-		err = fmt.Errorf("%w: the sealer read from byte %d to %d of %d", events.ErrSealerLies, from, found.Next, found.Size)
+		err = fmt.Errorf("%w: it read from byte %d to %d of %d", events.ErrSealerLies, from, found.Next, found.Size)
 	}
 	return part{
 		done: max(from, found.Next), of: found.Size, damaged: found.Damaged, wrong: found.Wrong, proves: found.Proves,

@@ -93,7 +93,9 @@ func show(t *testing.T, c *checks.Checks, id string) checks.Check {
 func TestACheckEndsWithWhatItFound(t *testing.T) {
 	const all = slotBlocks * events.BlockSize
 	slot, sector := checks.Subject{Slot: events.SlotID{1}}, checks.Subject{Sector: 3}
-	block := func(n ...uint64) *events.DamageError { return &events.DamageError{Blocks: n, Reason: fmt.Sprint("bad ", n)} }
+	block := func(n ...uint64) *events.DamageError {
+		return &events.DamageError{Blocks: n, Reason: fmt.Sprint("bad ", n)}
+	}
 	var many []uint64
 	for n := range uint64(300) {
 		many = append(many, n)
@@ -117,8 +119,10 @@ func TestACheckEndsWithWhatItFound(t *testing.T) {
 			}, 1,
 		},
 		"all is damaged": {
-			disk{damage: map[uint64]*events.DamageError{16: {Whole: true, Reason: "no roots"}}}, slot,
-			checks.Check{State: checks.Damaged, Done: all / 2, Of: all, Reason: "no roots"}, 1,
+			disk{damage: map[uint64]*events.DamageError{16: {Whole: true, Reason: "no roots"}}},
+			slot,
+			checks.Check{State: checks.Damaged, Done: all / 2, Of: all, Reason: "no roots"},
+			1,
 		},
 		"a slot that must be here and is not": {
 			disk{fails: map[uint64]error{16: events.ErrNoSuchSlot}}, slot, checks.Check{
@@ -140,16 +144,20 @@ func TestACheckEndsWithWhatItFound(t *testing.T) {
 		},
 		"a sound sector": {of: sector, want: checks.Check{State: checks.Fine, Done: all, Of: all, Proves: "possession"}},
 		"a damaged sector": {
-			disk{sector: map[events.Bytes]sectors.Checked{1 << 20: {Next: all, Size: all, Damaged: "bad leaf"}}}, sector,
-			checks.Check{State: checks.Damaged, Done: all, Of: all, Reason: "bad leaf"}, 0,
+			disk{sector: map[events.Bytes]sectors.Checked{1 << 20: {Next: all, Size: all, Damaged: "bad leaf"}}},
+			sector,
+			checks.Check{State: checks.Damaged, Done: all, Of: all, Reason: "bad leaf"},
+			0,
 		},
 		"a wrong proof": {
-			disk{sector: map[events.Bytes]sectors.Checked{all: {Next: all, Size: all, Over: true, Wrong: "a lie"}}}, sector,
-			checks.Check{State: checks.ProofWrong, Done: all, Of: all, Reason: "a lie"}, 0,
+			disk{sector: map[events.Bytes]sectors.Checked{all: {Next: all, Size: all, Over: true, Wrong: "a lie"}}},
+			sector,
+			checks.Check{State: checks.ProofWrong, Done: all, Of: all, Reason: "a lie"},
+			0,
 		},
 		"a sealer that reads nothing": {
 			disk{sector: map[events.Bytes]sectors.Checked{0: {Size: all}}}, sector, checks.Check{
-				State: checks.Failed, Reason: events.ErrSealerLies.Error() + ": the sealer read from byte 0 to 0 of 4194304",
+				State: checks.Failed, Reason: events.ErrSealerLies.Error() + ": it read from byte 0 to 0 of 4194304",
 			}, 0,
 		},
 	} {
@@ -159,7 +167,7 @@ func TestACheckEndsWithWhatItFound(t *testing.T) {
 				if began.ID != "7-1" || began.State != checks.Waiting {
 					t.Fatalf("it began as %+v", began)
 				}
-				time.Sleep(time.Minute)
+				pass(time.Minute)
 				got := show(t, c, began.ID)
 				test.want.ID, test.want.Subject = began.ID, test.of
 				times := cmpopts.IgnoreFields(checks.Check{}, "Asked", "Began", "Ended")
@@ -179,7 +187,7 @@ func TestOneCheckRunsAtOnceAtItsPaceAndTheSameSubjectIsTheSameCheck(t *testing.T
 	with(t, d, func(t *testing.T, c *checks.Checks, _ *shell.Runtime) {
 		one := begin(t, c, checks.Subject{Slot: events.SlotID{1}})
 		two := begin(t, c, checks.Subject{Sector: 3})
-		time.Sleep(2500 * time.Millisecond)
+		pass(2500 * time.Millisecond)
 		if k := show(t, c, one.ID); k.State != checks.Running || k.Done != 3<<20 || k.Of != 4<<20 {
 			t.Fatalf("after two and a half seconds: %+v", k)
 		}
@@ -192,7 +200,7 @@ func TestOneCheckRunsAtOnceAtItsPaceAndTheSameSubjectIsTheSameCheck(t *testing.T
 		if again := begin(t, c, two.Subject); again.ID != two.ID {
 			t.Fatalf("one that waits, again: %+v", again)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if all := c.All(); len(all) != 2 || all[0].ID != two.ID || all[0].State != checks.Fine ||
 			all[0].Began.Before(all[1].Ended) {
 			t.Fatalf("at the end: %+v", all)
@@ -200,7 +208,7 @@ func TestOneCheckRunsAtOnceAtItsPaceAndTheSameSubjectIsTheSameCheck(t *testing.T
 		if again := begin(t, c, one.Subject); again.ID == one.ID {
 			t.Fatal("one that is over was not begun again")
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if !slices.Equal(d.read[:4], []string{"slot 1/0", "slot 1/16", "slot 1/32", "slot 1/48"}) || len(d.read) != 13 {
 			t.Fatalf("read: %v", d.read)
 		}
@@ -214,14 +222,16 @@ func TestACancelledCheckReadsNoMoreAndLetsTheNextRun(t *testing.T) {
 		waits := begin(t, c, checks.Subject{Slot: events.SlotID{2}})
 		last := begin(t, c, checks.Subject{Sector: 3})
 		synctest.Wait()
-		for id, reason := range map[string]string{runs.ID: "bad; then: by the operator", waits.ID: "by the operator"} {
+		for _, one := range []struct{ id, reason string }{
+			{waits.ID, "by the operator"}, {runs.ID, "bad; then: by the operator"},
+		} {
 			for range 2 { // The second time it is over.
-				if k, err := c.Cancel(id); err != nil || k.State != checks.Cancelled || k.Reason != reason {
+				if k, err := c.Cancel(one.id); err != nil || k.State != checks.Cancelled || k.Reason != one.reason {
 					t.Fatalf("cancelled: %+v, %v", k, err)
 				}
 			}
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if k := show(t, c, last.ID); k.State != checks.Fine {
 			t.Fatalf("the next one: %+v", k)
 		}
@@ -259,7 +269,7 @@ func TestChecksAreBounded(t *testing.T) {
 			if _, err := c.Begin(t.Context(), checks.Subject{Sector: 9999}); !errors.Is(err, shell.ErrOverloaded) {
 				t.Fatalf("one more than may be open: %v", err)
 			}
-			time.Sleep(time.Hour)
+			pass(time.Hour)
 		}
 		all := c.All()
 		if len(all) != checks.MaxEnded || all[0].ID != fmt.Sprintf("7-%d", begun) {
@@ -288,7 +298,7 @@ func TestAPanicFailsTheCheckAndNoOther(t *testing.T) {
 	with(t, d, func(t *testing.T, c *checks.Checks, _ *shell.Runtime) {
 		c.Slot = func(context.Context, events.SlotID, uint64, events.Bytes) (events.Checked, error) { panic("a bug") }
 		one, two := begin(t, c, checks.Subject{Slot: events.SlotID{1}}), begin(t, c, checks.Subject{Sector: 3})
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if k := show(t, c, one.ID); k.State != checks.Failed || k.Reason != "panic: a bug" {
 			t.Fatalf("%+v", k)
 		}
@@ -296,4 +306,10 @@ func TestAPanicFailsTheCheckAndNoOther(t *testing.T) {
 			t.Fatalf("the next one: %+v", k)
 		}
 	})
+}
+
+// pass lets time pass, and what happens then end.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }

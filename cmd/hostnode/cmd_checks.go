@@ -21,9 +21,9 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check SLOT|--sector N", Short: "Read all data of one slot or sector, and say whether it is sound",
 		Args: cobra.MaximumNArgs(1), Example: "hostnode check 0x1fbe",
-		Long: "Have the running host read all data of one slot or sector now, at the pace of the scrub, and show the\n" +
-			"progress. Of a sector a proof is made and verified, too. What is damaged is recorded and repaired as if\n" +
-			"the scrub had found it. If the command is interrupted, the check goes on: `hostnode checks`.\n\n" +
+		Long: "Have the running host read all data of one slot or sector now, at the pace of the scrub, and show\n" +
+			"the progress. Of a sector a proof is made and verified, too. What is damaged is recorded and\n" +
+			"repaired as if the scrub had found it. If the command is interrupted, the check goes on.\n\n" +
 			"Exit code 0: all is sound. 1: it is not, or that could not be found out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			of := api.ToCheck{Sector: sector}

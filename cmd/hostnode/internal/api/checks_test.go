@@ -21,7 +21,7 @@ func TestOnlyWhatIsKnownIsCheckedAndOnlyByARunningHost(t *testing.T) {
 		}{
 			"nothing":                   {live, api.ToCheck{}, problem.ErrBadRequest},
 			"a slot and a sector":       {live, api.ToCheck{Slot: "0x5107", Sector: 1}, problem.ErrBadRequest},
-			"no id":                     {live, api.ToCheck{Slot: "5107"}, problem.ErrBadRequest},
+			"no id":                     {live, api.ToCheck{Slot: "0x51zz"}, problem.ErrBadRequest},
 			"an unknown slot":           {live, api.ToCheck{Slot: "0x5107"}, problem.ErrUnknownSale},
 			"an unknown sector":         {live, api.ToCheck{Sector: 9}, problem.ErrUnknownSector},
 			"a host that is starting":   {standby.Backend, api.ToCheck{Sector: 1}, problem.ErrStandby},
