@@ -5,7 +5,8 @@
 //
 // Read sectors.go first: the actor Sectors, which all messages from outside come to. Then what it does: start.go,
 // windows.go, scrub.go, check.go and withdraw.go. Then one sector: agent.go, its steps in steps.go and declare.go, and
-// what their errors lead to in failures.go. calls.go limits what runs at once; room.go has the settings, and what all share.
+// what their errors lead to in failures.go. calls.go limits what runs at once; room.go has the settings, and what all
+// share.
 //
 // Not for: rules. Those are in events/sector.
 package sectors
