@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/hostnode/hostnode/actors/checks"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/ledger"
 	"github.com/hostnode/hostnode/actors/members"
@@ -54,6 +55,7 @@ type Host struct {
 	handout *handout
 	terms   *terms
 	rooms   []Room // of further machines
+	checks  *checks.Checks
 
 	// ended is cancelled when the host cannot go on; its cause is the reason.
 	ended context.Context
@@ -78,6 +80,7 @@ func Start(ctx context.Context, cfg Config, ports Ports, log *logrus.Entry) (*Ho
 		return nil, err
 	}
 	h.ended, h.end = context.WithCancelCause(context.Background())
+	h.checks = newChecks(h, cfg, ports.Repo)
 	// Without a supervisor nobody restarts what fails, or passes on what the chain says. Running work goes on until
 	// the process stops the host; its operator starts it again.
 	rt.RootFailed = func(err error) { h.end(fmt.Errorf("%w: %w", ErrBroken, err)) }

@@ -46,7 +46,7 @@ func (s *scrub) run(ctx context.Context) {
 			pause = s.RetryMost
 		}
 		if piece.Damage != nil {
-			s.root.Tell(scrubFound{piece.Slot, *piece.Damage})
+			s.root.Tell(scrubFound{piece.Slot, *piece.Damage, "the scrub"})
 		}
 		pause = max(pause, time.Duration(float64(piece.Bytes)/float64(s.bytesPerSecond)*float64(time.Second)))
 	}
@@ -62,10 +62,11 @@ func (s *scrub) untilDue() time.Duration {
 	return min(s.every-max(0, since), scrubPatience)
 }
 
-// scrubFound says that stored data is damaged.
+// scrubFound says that stored data is damaged, and what found that.
 type scrubFound struct {
 	slot   events.SlotID
 	damage events.DamageError
+	by     string
 }
 
 // tellDamaged tells living sales, before they do anything, which of their data is missing or
@@ -101,6 +102,6 @@ func (s *roster) onScrubFound(m scrubFound) {
 		return
 	}
 	ag.Ref().Tell(sales.Command{Cmd: sale.ReportDamaged{
-		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: "the scrub: " + m.damage.Error(),
+		At: s.ChainTime(), Blocks: m.damage.Blocks, Whole: m.damage.Whole, FoundBy: m.by + ": " + m.damage.Error(),
 	}, Cause: "scrub"})
 }

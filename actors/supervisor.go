@@ -121,6 +121,8 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 		s.onTryAgain(a, m)
 	case scrubFound:
 		s.sales.onScrubFound(m)
+	case keepsData:
+		a.Asker()(struct{}{}, s.sales.keepsData(m.slot))
 	case diskBack:
 		s.sales.tellDamaged(m.stored)
 	case isBooted:

@@ -141,6 +141,14 @@ type Scrubbed struct {
 	Progress ScrubProgress
 }
 
+// Checked is the result of one step of a check of one slot.
+type Checked struct {
+	// Next is the block to go on with, of so many; all of them: the check is over.
+	Next, Blocks uint64
+	// Damage is what this step found; nil: all is sound.
+	Damage *DamageError
+}
+
 // ScrubProgress is how far the scrub has come. Points in time are by the machine's
 // clock.
 type ScrubProgress struct {

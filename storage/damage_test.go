@@ -339,6 +339,56 @@ func TestABlockThatNoSourceHasIsRepairedFromOtherSlotsAndWhatCannotBeHadHoldsUpN
 	}
 }
 
+func TestACheckFindsTheDamagedBlocksOfItsSlotAlone(t *testing.T) {
+	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	f := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d))
+	job, other := jobFor(d, 0), jobFor(d, 1)
+	mustDownload(t, f, job)
+	mustDownload(t, f, other)
+	for at, slot := range map[int]events.SlotID{3: job.Slot, 16: job.Slot, 5: other.Slot} {
+		damage(t, filepath.Join(r.entry(slot).dir, blocksFile), flipAt(at<<16))
+	}
+	var found, stops []uint64
+	for at := uint64(0); at < 17; {
+		c, err := r.Check(t.Context(), job.Slot, at, 8*events.BlockSize)
+		if err != nil || c.Blocks != 17 {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		if c.Damage != nil {
+			found = append(found, c.Damage.Blocks...)
+		}
+		at = c.Next
+		stops = append(stops, at)
+	}
+	if !slices.Equal(found, []uint64{3, 16}) || !slices.Equal(stops, []uint64{8, 16, 17}) {
+		t.Fatalf("found %v, in steps to %v", found, stops)
+	}
+	remove(t, filepath.Join(r.entry(job.Slot).dir, rootsFile))
+	if c, err := r.Check(t.Context(), job.Slot, 0, 1); err != nil || c.Damage == nil || !c.Damage.Whole {
+		t.Fatalf("without its roots: %+v, %v", c, err)
+	}
+}
+
+func TestOnlyACompleteSlotIsChecked(t *testing.T) {
+	d := prepared(t, 12, dataset.Params{K: 2, M: 1})
+	r := openRepo(t, t.TempDir(), Config{})
+	job, stop := jobFor(d, 0), errors.New("stop")
+	job.Grant = func(_ context.Context, total events.Bytes) error {
+		if total > 4*events.BlockSize {
+			return stop
+		}
+		return nil
+	}
+	_, err := fetcherFor(t, r, FetcherConfig{}, serveObjects(t, d)).Download(t.Context(), job)
+	if !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	if _, err := r.Check(t.Context(), job.Slot, 0, 1); !errors.Is(err, ErrIncomplete) {
+		t.Fatalf("error %v, want ErrIncomplete", err)
+	}
+}
+
 func TestAProofThatReadsWhatIsGoneIsToldWhich(t *testing.T) {
 	d := prepared(t, 34, dataset.Params{K: 2, M: 1})
 	r := openRepo(t, t.TempDir(), Config{})

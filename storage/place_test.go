@@ -46,6 +46,7 @@ func TestARepoWhoseDirectoryIsAwayReadsAndWritesNothing(t *testing.T) {
 				"ReadBlock": func() error { return reader.ReadBlock(ctx, 0, block) },
 				"BlockPath": func() error { _, _, err := reader.BlockPath(ctx, 0); return err },
 				"Scrub":     func() error { _, err := r.Scrub(ctx, someday, 1<<30); return err },
+				"Check":     func() error { _, err := r.Check(ctx, job.Slot, 0, 1<<30); return err },
 				"Extend":    func() error { return r.Extend(ctx, job.Slot, job.Until.Add(1)) },
 				"Delete":    func() error { return r.Delete(ctx, job.Slot) },
 				"Inspect":   func() error { return f.Inspect(ctx, other) },

@@ -119,11 +119,7 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 	if p.Slot != e.id {
 		p.Slot, p.Block = e.id, 0
 	}
-	last := min(p.Block+max(1, uint64(most/events.BlockSize)), meta.Blocks)
-	found, err := r.scrubSlot(ctx, e, p.Block, last)
-	if found != nil && r.here() != nil {
-		found, err = nil, events.ErrDiskAway
-	}
+	last, found, err := r.scrubPiece(ctx, e, meta, p.Block, most)
 	if err != nil && !errors.Is(err, events.ErrNoSuchSlot) { // It is gone by now: on to the next one.
 		return events.Scrubbed{Progress: *p}, fmt.Errorf("scrub slot %s: %w", e.id, err)
 	}
@@ -135,6 +131,41 @@ func (r *Repo) Scrub(ctx context.Context, now time.Time, most events.Bytes) (eve
 		return piece, r.saveScrub()
 	}
 	return piece, nil
+}
+
+// Check checks blocks of one complete slot as Scrub does, from a block on. events.ErrNoSuchSlot.
+func (r *Repo) Check(
+	ctx context.Context, slot events.SlotID, from uint64, most events.Bytes,
+) (checked events.Checked, err error) {
+	err = r.here()
+	e := r.entry(slot)
+	var meta slotMeta
+	if err == nil {
+		meta, err = r.metaOf(e)
+	}
+	if err == nil && !meta.Complete {
+		err = ErrIncomplete
+	}
+	if err == nil {
+		checked.Blocks = meta.Blocks
+		checked.Next, checked.Damage, err = r.scrubPiece(ctx, e, meta, min(from, meta.Blocks), most)
+	}
+	if err != nil {
+		return events.Checked{}, fmt.Errorf("check slot %s: %w", slot, err)
+	}
+	return checked, nil
+}
+
+// scrubPiece hashes up to most bytes of a slot, and returns where it stopped and what is damaged; nil: nothing.
+func (r *Repo) scrubPiece(
+	ctx context.Context, e *entry, meta slotMeta, first uint64, most events.Bytes,
+) (last uint64, found *events.DamageError, err error) {
+	last = min(first+max(1, uint64(most/events.BlockSize)), meta.Blocks)
+	found, err = r.scrubSlot(ctx, e, first, last)
+	if found != nil && r.here() != nil {
+		found, err = nil, events.ErrDiskAway
+	}
+	return last, found, err
 }
 
 // scrubNext is the slot that a pass is at, or the next one; nil: that was the last.

@@ -128,6 +128,9 @@ type Repo interface {
 	// Scrub checks up to most bytes of the blocks of all complete slots. It goes on where the
 	// last call stopped, even after a restart. now is the machine's time. It changes no data.
 	Scrub(ctx context.Context, now time.Time, most events.Bytes) (events.Scrubbed, error)
+	// Check checks the blocks of one complete slot from one on, up to most bytes of them and at least one, as Scrub
+	// does, and does not touch the position of that. ErrNoSuchSlot: it is not here, or not complete.
+	Check(ctx context.Context, slot events.SlotID, from uint64, most events.Bytes) (events.Checked, error)
 	// ScrubProgress is how far the scrub has come. It does not wait.
 	ScrubProgress() events.ScrubProgress
 }

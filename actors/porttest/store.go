@@ -28,6 +28,7 @@ func Repo(t *testing.T, newWorld func(t *testing.T) RepoWorld) {
 		"a lifetime deletes nothing":            lifetimeIsALowerBound,
 		"a limit is for what is not there yet":  limits,
 		"a scrub passes over each slot once":    scrubs,
+		"a check is about one slot":             checks,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newWorld(t)) })
 	}
@@ -133,6 +134,26 @@ func scrubs(t *testing.T, w RepoWorld) {
 		if p := w.Repo.ScrubProgress(); p != want {
 			t.Fatalf("after the pass it is %+v, want %+v", p, want)
 		}
+	}
+}
+
+func checks(t *testing.T, w RepoWorld) {
+	id := w.Put(now)
+	w.Put(now)
+	for at, steps := uint64(0), 0; ; steps++ {
+		c, err := w.Repo.Check(t.Context(), id, at, 1)
+		if err != nil || c.Damage != nil || c.Next <= at || c.Next > c.Blocks {
+			t.Fatalf("step %d from block %d: %+v, %v", steps, at, c, err)
+		}
+		if at = c.Next; at == c.Blocks {
+			break
+		}
+	}
+	if p := w.Repo.ScrubProgress(); p != (events.ScrubProgress{}) {
+		t.Fatalf("the scrub has come to %+v", p)
+	}
+	if _, err := w.Repo.Check(t.Context(), events.SlotID{0xff, 31: 0xff}, 0, 1); !errors.Is(err, events.ErrNoSuchSlot) {
+		t.Fatalf("a slot that is not here: %v", err)
 	}
 }
 

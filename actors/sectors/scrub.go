@@ -25,10 +25,10 @@ type (
 	// atRest asks for the first sector that is proven, from a number on; the answer is its Info,
 	// without a number if there is none.
 	atRest struct{ from uint64 }
-	// scrubFound says that the data of a sector is damaged.
+	// scrubFound says that the data of a sector is damaged, and what found that.
 	scrubFound struct {
-		number uint64
-		reason string
+		number     uint64
+		by, reason string
 	}
 )
 
@@ -46,7 +46,7 @@ func (s *Sectors) onAtRest(m atRest, answer shell.Answer) {
 func (s *Sectors) onScrubFound(m scrubFound) {
 	if c := s.children[m.number]; c != nil && c.info.State == sector.Proving {
 		s.Log.WithField("sector", m.number).Errorf("the sector is damaged and is reported faulty: %s", m.reason)
-		c.Ref().Tell(unproven{"the scrub: " + m.reason})
+		c.Ref().Tell(unproven{m.by + ": " + m.reason})
 	}
 }
 
@@ -93,13 +93,12 @@ func (s *Sectors) scrubNext(ctx context.Context, self shell.Ref) (pause time.Dur
 		p.Sector, p.Offset = st.Number, 0
 	}
 	from := p.Offset
-	p.Offset, err = s.Sealer.Check(ctx, refOf(st), from, scrubPart)
-	switch {
-	case permanent(err):
-		self.Tell(scrubFound{st.Number, clip(err.Error())})
-		p.Offset = st.Size
-	case err != nil:
+	var damaged string
+	if p.Offset, damaged, err = s.readPart(ctx, st, from); err != nil {
 		return 0, err
+	}
+	if damaged != "" {
+		self.Tell(scrubFound{st.Number, "the scrub", damaged})
 	}
 	seconds := float64(max(p.Offset, from)-from) / float64(s.ScrubBytesPerSecond)
 	return time.Duration(seconds * float64(time.Second)), s.Files.SetScrubProgress(p)

@@ -4,8 +4,9 @@
 // of them, and sends the proofs of possession of each window.
 //
 // Read sectors.go first: the actor Sectors, which all messages from outside come to. Then what it does: start.go,
-// windows.go, scrub.go and withdraw.go. Then one sector: agent.go, its steps in steps.go and declare.go, and what their
-// errors lead to in failures.go. calls.go limits what runs at once; room.go has the settings, and what all share.
+// windows.go, scrub.go, check.go and withdraw.go. Then one sector: agent.go, its steps in steps.go and declare.go, and
+// what their errors lead to in failures.go. calls.go limits what runs at once; room.go has the settings, and what all
+// share.
 //
 // Not for: rules. Those are in events/sector.
 package sectors
@@ -404,6 +405,8 @@ func (s *Sectors) ask(a *shell.Turn, msg any, answer shell.Answer) {
 			return
 		}
 		answer(c.standing(m.Number), nil)
+	case Check:
+		s.check(a, m, answer)
 	}
 }
 

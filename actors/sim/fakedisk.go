@@ -82,6 +82,21 @@ func (f fakeRepo) Scrub(ctx context.Context, now time.Time, _ events.Bytes) (eve
 	}))
 }
 
+// Check checks a slot at once.
+func (f fakeRepo) Check(ctx context.Context, id events.SlotID, _ uint64, _ events.Bytes) (events.Checked, error) {
+	return do(ctx, f.bus, "repo.check", locked(f.world, func() (c events.Checked, err error) {
+		s := f.repo[id]
+		if s == nil || s.bytes < s.size {
+			return c, events.ErrNoSuchSlot
+		}
+		blocks := blocksOf(s.size)
+		c.Blocks = max(1, uint64(len(blocks)))
+		c.Next = c.Blocks
+		c.Damage, _ = errors.AsType[*events.DamageError](s.damage(blocks...))
+		return c, nil
+	}))
+}
+
 func (f fakeRepo) ScrubProgress() events.ScrubProgress {
 	f.mu.Lock()
 	defer f.mu.Unlock()

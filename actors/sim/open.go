@@ -121,7 +121,14 @@ func (w *World) TakeBack(slot events.SlotID) error {
 func (w *World) Put(slot events.SlotID, bytes events.Bytes, until time.Time) {
 	w.w.mu.Lock()
 	defer w.w.mu.Unlock()
-	w.w.repo[slot] = &stored{bytes: bytes, until: until}
+	w.w.repo[slot] = &stored{bytes: bytes, size: bytes, until: until}
+}
+
+// Rot damages a block of a stored slot.
+func (w *World) Rot(slot events.SlotID, block uint64) {
+	w.w.mu.Lock()
+	defer w.w.mu.Unlock()
+	w.w.repo[slot].rotten = map[uint64]bool{block: true}
 }
 
 // Fill makes the disk full, or no longer full.

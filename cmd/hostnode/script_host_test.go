@@ -52,7 +52,8 @@ func (silentProvider) Sectors(context.Context, []uint64) (all []events.SectorOnC
 }
 
 // host runs a host over the record of the data directory, on a market on which nothing
-// happens, and answers on the socket. With an argument it has sectors.
+// happens, and answers on the socket. With the argument sectors it has these, with a slot's id that slot on its disk,
+// and with the argument rotten behind that damaged.
 func host(ts *testscript.TestScript, _ bool, args []string) {
 	dir, err := datadir.Open(ts.Getenv("DATA"), time.Now())
 	ts.Check(err)
@@ -63,10 +64,19 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	ctx, cancel := context.WithCancel(context.Background())
-	ports := sim.NewWorld(events.NewAmount(1 << 40)).Ports(store)
+	world := sim.NewWorld(events.NewAmount(1 << 40))
+	ports := world.Ports(store)
 	ports.Market, ports.Witness = accountMarket{ports.Market}, store
 	var pieces *sectors.Pieces
-	if len(args) > 0 {
+	switch {
+	case len(args) > 0 && args[0] != "sectors":
+		slot, err := events.ParseSlotID(args[0])
+		ts.Check(err)
+		world.Put(slot, events.BlockSize, time.Now().Add(time.Hour))
+		if len(args) > 1 {
+			world.Rot(slot, 0)
+		}
+	case len(args) > 0:
 		pieces, err = sectors.OpenPieces(dir.Pieces(), nil)
 		ts.Check(err)
 		files, err := sectors.Open(dir.Sectors(), nil)

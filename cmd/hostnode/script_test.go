@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 //	record [-data=DIR] STREAM FILE  appends the events of a JSONL file to the data directory
 //	hold                    takes the data directory, as a host does that is starting
 //	serve                   answers on the socket, as a running host does
-//	host [sectors]          runs a host on a market on which nothing happens, with sectors
+//	host [sectors|SLOT [rotten]]  runs a host on a market on which nothing happens, with sectors, or with that slot on
+//	                        its disk, sound or damaged
 //	kill-host               kills it
 //	truncate FILE -BYTES    cuts the end of a file off
 //	eventserver NAME [auditor]  serves an empty event store; NAME has its URL,

@@ -84,7 +84,9 @@ var (
 		plain[QuarantineReader, None](QuarantineReader.Quarantine))
 	ListPieces = Inspect("pieces", "The pieces that the host keeps",
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
-	RunAudit = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
+	ListChecks = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
+	ShowCheck  = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
+	RunAudit   = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 
 	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
 )
@@ -114,6 +116,10 @@ var (
 		})
 	TryAgain = Order(http.MethodPost, "quarantine/retry", "Try work again that the host leaves alone",
 		(*Live).TryAgain) // Only a running host can.
+	BeginCheck = Order(http.MethodPost, "checks", "Read all data of a slot or a sector, and see whether it is sound",
+		(*Live).BeginCheck)
+	CancelCheck = Order(http.MethodDelete, "checks/{id}", "End a check; what it has found stays reported",
+		(*Live).CancelCheck)
 	MakeBackup = Order(http.MethodPost, "backup", "Copy the embedded event store into an empty directory",
 		func(i Inspector, ctx context.Context, q Sent[IntoDir]) (Backup, error) {
 			return i.Backup(ctx, q.Body.Dir)
@@ -150,8 +156,9 @@ func Calls() []Route {
 		ShowStatus, ShowLedger, ListAvailabilities, AddAvailability, SetAvailability, RemoveAvailability, ListSales,
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
-		ReplayStream, ListMachines, ListRows, ShowEarnings, ListDays, ListSlotEarnings,
-		ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued, ListEvents, ListRecord, watching{},
+		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{}, ShowEarnings, ListDays,
+		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
+		BeginCheck, ListChecks, ShowCheck, CancelCheck,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])

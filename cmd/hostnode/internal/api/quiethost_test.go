@@ -100,6 +100,10 @@ func (idle) ScrubProgress() events.ScrubProgress                    { return eve
 func (idle) Scrub(context.Context, time.Time, events.Bytes) (events.Scrubbed, error) {
 	return events.Scrubbed{Ended: true}, nil
 }
+
+func (idle) Check(context.Context, events.SlotID, uint64, events.Bytes) (none events.Checked, err error) {
+	return none, events.ErrNoSuchSlot
+}
 func (idle) Limit(events.Bytes) {}
 func (idle) Now() time.Time     { return time.Now() }
 func (idle) After(d time.Duration, f func()) func() {

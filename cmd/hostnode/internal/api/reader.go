@@ -250,19 +250,10 @@ func (r *reader) Sales(_ context.Context, q SalesQuestion) (out Sales, err error
 
 // Sale implements Past.
 func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
-	all := r.own()
-	var ids []string
-	for _, s := range all {
-		ids = append(ids, s.Slot)
-	}
-	whole, err := resolve("slot", slot, problem.ErrUnknownSale, ids)
+	id, attempts, err := r.attempts(slot)
 	if errors.Is(err, problem.ErrUnknownSale) {
 		return r.notSold(ctx, slot, err)
 	}
-	if err != nil {
-		return Story{}, err
-	}
-	id, err := events.ParseSlotID(whole)
 	if err != nil {
 		return Story{}, err
 	}
@@ -270,14 +261,28 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil {
 		return Story{}, fmt.Errorf("read the story of slot %s: %w", id.Short(), err)
 	}
-	var attempts []projections.Sale
-	for _, s := range all {
+	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments, PaysAtMost: line.PaysAtMost}, nil
+}
+
+// attempts are those to sell a slot, of whose id a beginning is enough. problem.ErrUnknownSale.
+func (r *reader) attempts(slot string) (id events.SlotID, all []projections.Sale, err error) {
+	own := r.own()
+	var ids []string
+	for _, s := range own {
+		ids = append(ids, s.Slot)
+	}
+	whole, err := resolve("slot", slot, problem.ErrUnknownSale, ids)
+	if err != nil {
+		return id, nil, err
+	}
+	for _, s := range own {
 		if s.Slot == whole {
-			attempts = append(attempts, shownSale(s))
+			all = append(all, shownSale(s))
 		}
 	}
-	slices.SortStableFunc(attempts, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
-	return Story{AsOf: r.asOf(), Attempts: attempts, Moments: line.Moments, PaysAtMost: line.PaysAtMost}, nil
+	slices.SortStableFunc(all, func(a, b projections.Sale) int { return int(a.Attempt) - int(b.Attempt) })
+	id, err = events.ParseSlotID(whole)
+	return id, all, err
 }
 
 // notSold is the story of a slot of which no sale began, from the record of the queue.

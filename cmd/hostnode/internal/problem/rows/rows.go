@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/aggregation"
+	"github.com/hostnode/hostnode/actors/checks"
 	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/actors/quarantine"
 	"github.com/hostnode/hostnode/actors/sectors"
@@ -97,6 +98,8 @@ var hostRows = []problem.Row{
 	{Code: "part-down", Status: http.StatusServiceUnavailable, Is: shell.ErrPartDown},
 	{Code: "quarantined", Status: http.StatusConflict, Is: quarantine.ErrQuarantined},
 	{Code: "not-quarantined", Status: http.StatusNotFound, Is: shell.ErrNotQuarantined},
+	{Code: "check-unknown", Status: http.StatusNotFound, Is: checks.ErrUnknown},
+	{Code: "nothing-at-rest", Status: http.StatusConflict, Is: sectors.ErrNotAtRest},
 	{Code: "host-broken", Status: http.StatusInternalServerError, Is: actors.ErrBroken},
 	{Code: "other-market", Status: http.StatusConflict, Is: actors.ErrOtherMarket},
 	{Code: "other-chain", Status: http.StatusConflict, Is: actors.ErrOtherChain},
