@@ -47,7 +47,8 @@ slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			log := cli.NewLog(c.Config, cmd.ErrOrStderr())
-			err := run(cmd.Context(), c.Config, begin, log)
+			begin.Settings = c.Recorded
+			err := run(cmd.Context(), c, begin, log)
 			if err == nil {
 				log.Info("the host has stopped")
 			}
@@ -61,7 +62,7 @@ slower: it goes on from its events at the next start.`,
 }
 
 // run runs a host until ctx ends or it cannot go on.
-func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Entry) (err error) {
+func run(ctx context.Context, c config.Loaded, begin node.Begin, log *logrus.Entry) (err error) {
 	defer endsInTime(ctx, func() {
 		log.Errorf("the host has not ended %s after it was told to, so it ends now, which is as safe as a kill; "+
 			"it waits for:", endTime)
@@ -77,7 +78,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 			_ = l.Close()
 		}
 	}()
-	p, err := node.Take(c, begin, log)
+	p, err := node.Take(c.Config, begin, log)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func endsInTime(ctx context.Context, end func()) (ended func()) {
 
 // listen answers on the host's socket from the beginning, so that people can see
 // what a start waits for.
-func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, error) {
+func listen(p *node.Process, c config.Loaded, log *logrus.Entry) (*api.Server, error) {
 	socket, err := p.Dir.Listen()
 	if err != nil {
 		return nil, err
@@ -158,11 +159,11 @@ func listen(p *node.Process, c config.Config, log *logrus.Entry) (*api.Server, e
 }
 
 // standby answers while the host starts or stops.
-func standby(p *node.Process, c config.Config) *api.Standby {
+func standby(p *node.Process, c config.Loaded) *api.Standby {
 	cfg := api.StandbyConfig{
 		Facts: p.Facts, Projector: p.Projector, Source: api.Source{
 			Member: c.Member(), DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-			Machines: machines.API(),
+			Machines: machines.API(), Settings: c.Settings(),
 		},
 	}
 	if p.Store != nil {
@@ -172,11 +173,12 @@ func standby(p *node.Process, c config.Config) *api.Standby {
 }
 
 // running answers while the host runs.
-func running(p *node.Process, c config.Config) *api.Live {
+func running(p *node.Process, c config.Loaded) *api.Live {
 	live := api.LiveConfig{
 		Source: api.Source{
 			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
-			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout), Machines: machines.API(),
+			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c.Config, p.Dir.Layout), Machines: machines.API(),
+			Settings: c.Settings(),
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,

@@ -24,7 +24,7 @@ func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
 	defer taken.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	c := config.Config{DataDir: dir, ServeEvents: config.ServeEvents{Listen: taken.Addr().String()}}
-	err = run(t.Context(), c, node.Begin{}, cli.NewLog(c, t.Output()))
+	err = run(t.Context(), config.Loaded{Config: c}, node.Begin{}, cli.NewLog(c, t.Output()))
 	if !errors.Is(err, eventserver.ErrListen) {
 		t.Fatalf("run: %v", err)
 	}

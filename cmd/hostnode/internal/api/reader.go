@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -25,6 +26,7 @@ type viewer interface {
 	Sales() projections.SalesView
 	Earnings() projections.EarningsView
 	Hosts() projections.HostsView
+	SettingChanges(host string) []projections.SettingChange
 	Validators() projections.ValidatorsView
 	Sectors() projections.SectorsView
 	Of(category string) (rows map[string]any, known bool)
@@ -46,6 +48,8 @@ type Source struct {
 	Fallbacks []string
 	// Files are those of sectors and pieces, for audits; nil: they are not here.
 	Files FilesOf
+	// Settings are those of the process.
+	Settings []config.Setting
 	// Machines bring calls of their own.
 	Machines []Machine
 	// Now is the machine's clock; nil: time.Now.
