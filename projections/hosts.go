@@ -130,7 +130,8 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 			s.Changed++
 			s.Changes, _ = recent(s.Changes, SettingChange{
 				Number: s.Changed, At: at(e), Epoch: e.GetEpoch(), Member: run.Member, Version: e.GetVersion(),
-				Key: c.GetKey(), Before: c.GetBefore(), After: c.GetAfter(), Source: c.GetSource(), Hidden: c.GetHidden(),
+				Key: c.GetKey(), Before: c.GetBefore(), After: c.GetAfter(), Source: c.GetSource(),
+				Hidden: c.GetHidden(),
 			}, keptChanges)
 		}
 	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:

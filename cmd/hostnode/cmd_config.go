@@ -44,9 +44,10 @@ func (a *app) configHistoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history [KEY]", Short: "List what starts of the host found changed in its settings",
 		Args: cobra.MaximumNArgs(1),
-		Long: "List what starts of the host found changed in its settings, the newest first; with a key, such as\n" +
-			"sales.maxWorkers, only that setting. Each start with \"hostnode run\" records what differs from the one before;\n" +
-			"the first one all that is not the default. Secrets are hidden; that one was changed is shown.",
+		Long: `List what starts of the host found changed in its settings, the newest first; with a
+key, such as sales.maxWorkers, only that setting. Each start with "hostnode run"
+records what differs from the one before; the first one all that is not the default.
+Secrets are hidden; that one was changed is shown.`,
 	}
 	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultPage, fmt.Sprintf("most `changes`, at most %d", api.MaxPage))
 	cmd.Flags().StringVar(&q.Cursor, "cursor", "", "go on after an earlier list, with the `cursor` at its end")

@@ -46,9 +46,11 @@ func TestAStartRecordsWhatDiffersInTheSettings(t *testing.T) {
 			nil, all(given("workers", "none", "file", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "none", After: "none", Source: "file"}},
 		},
-		"nothing is set":      {nil, all(given("workers", "none", "default", "")), nil},
-		"nothing is given":    {[]membership.Event{five}, nil, nil},
-		"nothing has changed": {[]membership.Event{five, hook}, all(given("workers", "5", "file", ""), given("hook", "***", "flag", "one")), nil},
+		"nothing is set":   {nil, all(given("workers", "none", "default", "")), nil},
+		"nothing is given": {[]membership.Event{five}, nil, nil},
+		"nothing has changed": {
+			[]membership.Event{five, hook}, all(given("workers", "5", "file", ""), given("hook", "***", "flag", "one")), nil,
+		},
 		"another value": {
 			[]membership.Event{five}, all(given("workers", "6", "file", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "5", After: "6", Source: "file"}},

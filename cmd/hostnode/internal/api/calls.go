@@ -17,12 +17,10 @@ import (
 var (
 	ShowStatus = Question("status", "Whether the host sells and proves, why not, and how all of its parts are",
 		plain[Past, Then](Past.Status))
-	ShowLedger         = Question("ledger", "How the quota is used", plain[Past, Then](Past.Ledger))
-	ShowQueue          = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
-	ListMembers        = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
-	ListSettingChanges = Question("settings/history", "What starts found changed in the settings, the newest first",
-		SettingsReader.SettingChanges)
-	ListSales = Question("sales", "The open sales, and the newest settled ones",
+	ShowLedger  = Question("ledger", "How the quota is used", plain[Past, Then](Past.Ledger))
+	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
+	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
+	ListSales   = Question("sales", "The open sales, and the newest settled ones",
 		func(p Past, ctx context.Context, q SalesQuestion) (Sales, error) { return p.Sales(ctx, q.Settled) })
 	ShowSale = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
 		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
@@ -36,6 +34,8 @@ var (
 		func(r SectorReader, ctx context.Context, q TimelineQuestion) (SectorTimeline, error) {
 			return r.SectorTimeline(ctx, q.Number, projections.Page{From: q.From, Most: q.Most})
 		})
+	ListSettingChanges = Question("settings/history", "What starts found changed in the settings, the newest first",
+		SettingsReader.SettingChanges)
 )
 
 // What is asked about each machine alike (streams.go).
@@ -51,12 +51,12 @@ var (
 // What is asked of the present only, or of the whole record.
 var (
 	ListAvailabilities = Inspect("availabilities", "What is put up for sale", plain[Past, None](Past.Ledger))
-	ListSettings       = Inspect("settings", "The settings, and where their values come from",
-		plain[SettingsReader, None](SettingsReader.Settings))
-	ListQuarantine = Inspect("quarantine", "The work that the host leaves alone after failures",
+	ListQuarantine     = Inspect("quarantine", "The work that the host leaves alone after failures",
 		plain[QuarantineReader, None](QuarantineReader.Quarantine))
 	ListPieces = Inspect("pieces", "The pieces that the host keeps",
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
+	ListSettings = Inspect("settings", "The settings, and where their values come from",
+		plain[SettingsReader, None](SettingsReader.Settings))
 	RunAudit = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 
 	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
@@ -78,13 +78,9 @@ var (
 			return Removed{id}, err
 		})
 	PauseQueue = Order(http.MethodPost, "queue/pause", "Take no more slots",
-		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) {
-			return s.PauseQueue(ctx, q.Body.Reason)
-		})
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.PauseQueue(ctx, q.Body.Reason) })
 	ResumeQueue = Order(http.MethodPost, "queue/resume", "Take slots again",
-		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) {
-			return s.ResumeQueue(ctx, q.Body.Reason)
-		})
+		func(s Seller, ctx context.Context, q Sent[Why]) (Queue, error) { return s.ResumeQueue(ctx, q.Body.Reason) })
 	TryAgain = Order(http.MethodPost, "quarantine/retry", "Try work again that the host leaves alone",
 		(*Live).TryAgain) // Only a running host can.
 	MakeBackup = Order(http.MethodPost, "backup", "Copy the embedded event store into an empty directory",
@@ -97,18 +93,14 @@ var (
 			return s.ImportPiece(ctx, q.Body.Path)
 		}).long()
 	RemovePiece = Order(http.MethodDelete, "pieces/{cid}", "Remove a piece that no sector needs",
-		func(s SectorOrders, ctx context.Context, q OfPiece) (StoredPiece, error) {
-			return s.RemovePiece(ctx, q.CID)
-		})
+		func(s SectorOrders, ctx context.Context, q OfPiece) (StoredPiece, error) { return s.RemovePiece(ctx, q.CID) })
 	BeginSector = Order(http.MethodPost, "sectors", "Begin a sector, with all of its pieces or without any",
 		func(s SectorOrders, ctx context.Context, q Sent[NewSector]) (Numbered, error) {
 			n, err := s.BeginSector(ctx, q.Body)
 			return Numbered{n}, err
 		})
 	PlacePiece = Order(http.MethodPost, "sectors/pieces", "Add a piece to the first sector that has room, or begin one",
-		func(s SectorOrders, ctx context.Context, q Sent[Placing]) (Sector, error) {
-			return s.PlacePiece(ctx, q.Body)
-		})
+		func(s SectorOrders, ctx context.Context, q Sent[Placing]) (Sector, error) { return s.PlacePiece(ctx, q.Body) })
 	sectorOrders = orders(map[Verb]string{
 		VerbAddPiece: "Add a piece to a sector", VerbDropPiece: "Take a piece out of a sector",
 		VerbPack: "Seal a sector as it is", VerbRetry: "Try again what failed",

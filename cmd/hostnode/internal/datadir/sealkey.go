@@ -14,7 +14,7 @@ import (
 const sealKeyBytes = 32
 
 // SealKey is the key of the digests by which the record notices changes of secret settings; it is made on first use. It
-// guards nothing else: if it is lost or damaged, a new one is made, and the start records each secret setting as changed.
+// guards nothing else: if it is lost or damaged, a new one is made, and each secret setting is recorded as changed.
 func (d *Dir) SealKey() ([]byte, error) {
 	path := d.join("settings.key")
 	key, err := os.ReadFile(path)
