@@ -52,29 +52,35 @@ func TestAStartRecordsWhatDiffersInTheSettings(t *testing.T) {
 			[]membership.Event{five, hook}, all(given("workers", "5", "file", ""), given("hook", "***", "flag", "one")), nil,
 		},
 		"another value": {
-			[]membership.Event{five}, all(given("workers", "6", "file", "")),
+			[]membership.Event{five},
+			all(given("workers", "6", "file", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "5", After: "6", Source: "file"}},
 		},
 		"another source": {
-			[]membership.Event{five}, all(given("workers", "5", "environment", "")),
+			[]membership.Event{five},
+			all(given("workers", "5", "environment", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "5", After: "5", Source: "environment"}},
 		},
 		"back to the default": {
-			[]membership.Event{five}, all(given("workers", "none", "default", "")),
+			[]membership.Event{five},
+			all(given("workers", "none", "default", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "5", After: "none", Source: "default"}},
 		},
 		"what is hidden differs": {
-			[]membership.Event{hook}, all(given("hook", "***", "flag", "two")),
+			[]membership.Event{hook},
+			all(given("hook", "***", "flag", "two")),
 			[]*messages.SettingChange{{
 				Key: "hook", Before: "***", After: "***", Source: "flag", Seal: "two", Hidden: true,
 			}},
 		},
 		"only the source of what is hidden differs": {
-			[]membership.Event{hook}, all(given("hook", "***", "file", "one")),
+			[]membership.Event{hook},
+			all(given("hook", "***", "file", "one")),
 			[]*messages.SettingChange{{Key: "hook", Before: "***", After: "***", Source: "file", Seal: "one"}},
 		},
 		"the program has no such setting any more": {
-			[]membership.Event{five}, all(given("quota", "none", "default", "")),
+			[]membership.Event{five},
+			all(given("quota", "none", "default", "")),
 			[]*messages.SettingChange{{Key: "workers", Before: "5"}},
 		},
 	} {

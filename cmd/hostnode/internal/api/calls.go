@@ -115,8 +115,7 @@ func Calls() []Route {
 		ShowStatus, ShowLedger, ListAvailabilities, AddAvailability, SetAvailability, RemoveAvailability, ListSales,
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
-		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{}, ListSettings,
-		ListSettingChanges,
+		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, ListSettings, ListSettingChanges, watching{},
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])
