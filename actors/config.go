@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/events/slotqueue"
@@ -60,6 +61,8 @@ type Config struct {
 	Node string
 	// Version of the program, for the record.
 	Version string
+	// Settings are all settings of the process, for the record, without their secrets; none: they are not recorded.
+	Settings []membership.Given
 	// ChainID, Genesis and Contract say which market this record belongs to.
 	ChainID  uint64
 	Genesis  events.Hash

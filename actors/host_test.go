@@ -21,6 +21,7 @@ import (
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/duty"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -259,6 +260,22 @@ func TestEachStartHasTheNextEpochAndAStopIsRecorded(t *testing.T) {
 			}
 		}
 		want := []string{"HostStarted", "HostStopped", "HostStarted", "HostStarted", "HostStopped"}
+		if diff := cmp.Diff(want, r.names()); diff != "" {
+			r.Fatalf("the record: %s", diff)
+		}
+	})
+}
+
+func TestAStartRecordsOnlySettingsThatChanged(t *testing.T) {
+	inWorld(t, func(r *rig) {
+		for _, workers := range []string{"4", "4", "5"} {
+			r.cfg.Settings = []membership.Given{{Default: "3", Setting: membership.Setting{
+				Key: "sales.maxWorkers", Value: workers, Source: "file",
+			}}}
+			r.start()
+			r.host.Kill()
+		}
+		want := []string{"HostStarted", "SettingsChanged", "HostStarted", "HostStarted", "SettingsChanged"}
 		if diff := cmp.Diff(want, r.names()); diff != "" {
 			r.Fatalf("the record: %s", diff)
 		}

@@ -59,18 +59,24 @@ func (h *hostRecord) known(m messages.HostEvent) { h.set(membership.Evolve(h.val
 // hostEvent is an event of the host's stream; each has a time.
 type hostEvent = quarantine.Event
 
-// takeOver appends HostStarted with the next epoch. It refuses the record of another chain, and
-// asks a store that does not answer until ctx ends. ErrTakenOver: another process began at the
-// same moment and was faster.
+// takeOver appends HostStarted with the next epoch, together with what differs in the settings: so the record of a start
+// is whole, or not there. It refuses the record of another chain, and asks a store that does not answer until ctx ends.
+// ErrTakenOver: another process began at the same moment and was faster.
 func (h *hostRecord) takeOver(ctx context.Context, cfg Config, m *marketRecord) error {
 	for {
 		started, err := h.nextStart(ctx, cfg, m)
 		if err != nil {
 			return err
 		}
+		batch := []hostEvent{started}
+		now, _ := h.state()
+		changed := membership.ChangeSettings(membership.Evolve(now, started), h.Epoch, cfg.Settings, h.Clock.Now())
+		if changed != nil {
+			batch = append(batch, changed)
+		}
 		at := h.count // Reading on moves it, and the epoch is the next one only here.
 		err = h.oneAtATime(ctx, func() error {
-			err := askStore(ctx, h.Base, func() error { return h.appendAt(ctx, at, started) })
+			err := askStore(ctx, h.Base, func() error { return h.appendAt(ctx, at, batch...) })
 			if errors.Is(err, events.ErrWrongRevision) {
 				return errors.Join(askStore(ctx, h.Base, func() error { return h.readOn(ctx) }), err)
 			}
@@ -213,26 +219,32 @@ func (h *hostRecord) appendNext(ctx context.Context, m hostEvent) error {
 	}
 }
 
-// appendAt tries to write an event after so many. Call it inside oneAtATime.
-func (h *hostRecord) appendAt(ctx context.Context, count uint64, m hostEvent) error {
-	name, version, data, err := h.Codec.Encode(m)
-	if err != nil {
+// appendAt tries to write events together, after so many. Call it inside oneAtATime.
+func (h *hostRecord) appendAt(ctx context.Context, count uint64, all ...hostEvent) error {
+	stream := events.HostStream(h.Me)
+	var batch []events.NewEvent
+	for i, m := range all {
+		name, version, data, err := h.Codec.Encode(m)
+		if err != nil {
+			return err
+		}
+		meta := h.Metadata("")
+		meta.Version = version
+		// The id differs between processes that claim the same epoch at the same revision: a store
+		// takes an append with known ids for a repetition.
+		id := fmt.Sprintf("epoch:%d@%d/%d/%s", h.Epoch, count+uint64(i), m.GetAt().AsTime().UnixNano(), h.Node)
+		batch = append(batch, events.NewEvent{
+			ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
+		})
+	}
+	if _, err := h.Store.Append(ctx, stream, events.ExpectNext(count), batch); err != nil {
 		return err
 	}
-	meta := h.Metadata("")
-	meta.Version = version
-	stream := events.HostStream(h.Me)
-	// The id differs between processes that claim the same epoch at the same revision: a store
-	// takes an append with known ids for a repetition.
-	id := fmt.Sprintf("epoch:%d@%d/%d/%s", h.Epoch, count, m.GetAt().AsTime().UnixNano(), h.Node)
-	_, err = h.Store.Append(ctx, stream, events.ExpectNext(count), []events.NewEvent{{
-		ID: events.NewEventID(stream, id, 0), Type: name, Data: data, Meta: meta,
-	}})
-	if err == nil {
-		h.count = count + 1
+	h.count = count + uint64(len(all))
+	for _, m := range all {
 		h.known(m)
 	}
-	return err
+	return nil
 }
 
 // readOn reads the events after those that this process knows, and counts its own whose answers

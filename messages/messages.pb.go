@@ -8149,6 +8149,164 @@ func (x *HostHeartbeat) GetEpoch() uint64 {
 	return 0
 }
 
+// SettingsChanged: a process started with other settings than the one of its member before it. It is appended together
+// with its HostStarted, and only if something differs; the first start has all that are not the defaults.
+type SettingsChanged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"` // by the machine's clock
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"` // of the program
+	Changes       []*SettingChange       `protobuf:"bytes,4,rep,name=changes,proto3" json:"changes,omitempty"` // in the order of their keys
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingsChanged) Reset() {
+	*x = SettingsChanged{}
+	mi := &file_hostnode_messages_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingsChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingsChanged) ProtoMessage() {}
+
+func (x *SettingsChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingsChanged.ProtoReflect.Descriptor instead.
+func (*SettingsChanged) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *SettingsChanged) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SettingsChanged) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *SettingsChanged) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *SettingsChanged) GetChanges() []*SettingChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+// SettingChange is one setting that differs. Values are as people may see them: what is secret in them is left out, and
+// long ones are cut.
+type SettingChange struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Key    string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`       // sales.maxWorkers
+	Before string                 `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"` // the default, if nothing else was recorded
+	After  string                 `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`   // empty: the program has no such setting any more, or the value is empty
+	Source string                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"` // of the value after: default, file, environment, flag; empty: there is no such setting any more
+	// seal is a keyed digest of the whole value after, if that is not shown. So a change of what is hidden is seen, and
+	// nothing else; the key is a file of the data directory and not in the record.
+	Seal          string `protobuf:"bytes,5,opt,name=seal,proto3" json:"seal,omitempty"`
+	Hidden        bool   `protobuf:"varint,6,opt,name=hidden,proto3" json:"hidden,omitempty"` // what is not shown of the values differs
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingChange) Reset() {
+	*x = SettingChange{}
+	mi := &file_hostnode_messages_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingChange) ProtoMessage() {}
+
+func (x *SettingChange) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingChange.ProtoReflect.Descriptor instead.
+func (*SettingChange) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *SettingChange) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SettingChange) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *SettingChange) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *SettingChange) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *SettingChange) GetSeal() string {
+	if x != nil {
+		return x.Seal
+	}
+	return ""
+}
+
+func (x *SettingChange) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
 // WorkQuarantined: a piece of work failed again and again, because of a bug or of its
 // events. It is left alone until it is tried again; the host goes on.
 type WorkQuarantined struct {
@@ -8164,7 +8322,7 @@ type WorkQuarantined struct {
 
 func (x *WorkQuarantined) Reset() {
 	*x = WorkQuarantined{}
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8176,7 +8334,7 @@ func (x *WorkQuarantined) String() string {
 func (*WorkQuarantined) ProtoMessage() {}
 
 func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[126]
+	mi := &file_hostnode_messages_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8189,7 +8347,7 @@ func (x *WorkQuarantined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkQuarantined.ProtoReflect.Descriptor instead.
 func (*WorkQuarantined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{126}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *WorkQuarantined) GetAt() *timestamppb.Timestamp {
@@ -8241,7 +8399,7 @@ type QuarantineEnded struct {
 
 func (x *QuarantineEnded) Reset() {
 	*x = QuarantineEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8253,7 +8411,7 @@ func (x *QuarantineEnded) String() string {
 func (*QuarantineEnded) ProtoMessage() {}
 
 func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[127]
+	mi := &file_hostnode_messages_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8266,7 +8424,7 @@ func (x *QuarantineEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuarantineEnded.ProtoReflect.Descriptor instead.
 func (*QuarantineEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{127}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *QuarantineEnded) GetAt() *timestamppb.Timestamp {
@@ -8325,7 +8483,7 @@ type RecordWentBack struct {
 
 func (x *RecordWentBack) Reset() {
 	*x = RecordWentBack{}
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8337,7 +8495,7 @@ func (x *RecordWentBack) String() string {
 func (*RecordWentBack) ProtoMessage() {}
 
 func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[128]
+	mi := &file_hostnode_messages_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8350,7 +8508,7 @@ func (x *RecordWentBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordWentBack.ProtoReflect.Descriptor instead.
 func (*RecordWentBack) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{128}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *RecordWentBack) GetAt() *timestamppb.Timestamp {
@@ -8428,7 +8586,7 @@ type ShortStream struct {
 
 func (x *ShortStream) Reset() {
 	*x = ShortStream{}
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8440,7 +8598,7 @@ func (x *ShortStream) String() string {
 func (*ShortStream) ProtoMessage() {}
 
 func (x *ShortStream) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[129]
+	mi := &file_hostnode_messages_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8453,7 +8611,7 @@ func (x *ShortStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShortStream.ProtoReflect.Descriptor instead.
 func (*ShortStream) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{129}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ShortStream) GetStream() string {
@@ -8490,7 +8648,7 @@ type ValidationStarted struct {
 
 func (x *ValidationStarted) Reset() {
 	*x = ValidationStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8502,7 +8660,7 @@ func (x *ValidationStarted) String() string {
 func (*ValidationStarted) ProtoMessage() {}
 
 func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[130]
+	mi := &file_hostnode_messages_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8515,7 +8673,7 @@ func (x *ValidationStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidationStarted.ProtoReflect.Descriptor instead.
 func (*ValidationStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{130}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ValidationStarted) GetAt() *timestamppb.Timestamp {
@@ -8562,7 +8720,7 @@ type ProofMarked struct {
 
 func (x *ProofMarked) Reset() {
 	*x = ProofMarked{}
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8574,7 +8732,7 @@ func (x *ProofMarked) String() string {
 func (*ProofMarked) ProtoMessage() {}
 
 func (x *ProofMarked) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[131]
+	mi := &file_hostnode_messages_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8587,7 +8745,7 @@ func (x *ProofMarked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofMarked.ProtoReflect.Descriptor instead.
 func (*ProofMarked) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{131}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ProofMarked) GetAt() *timestamppb.Timestamp {
@@ -8654,7 +8812,7 @@ type MarkingFailed struct {
 
 func (x *MarkingFailed) Reset() {
 	*x = MarkingFailed{}
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8666,7 +8824,7 @@ func (x *MarkingFailed) String() string {
 func (*MarkingFailed) ProtoMessage() {}
 
 func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[132]
+	mi := &file_hostnode_messages_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8679,7 +8837,7 @@ func (x *MarkingFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkingFailed.ProtoReflect.Descriptor instead.
 func (*MarkingFailed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{132}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *MarkingFailed) GetAt() *timestamppb.Timestamp {
@@ -8736,7 +8894,7 @@ type NodeJoined struct {
 
 func (x *NodeJoined) Reset() {
 	*x = NodeJoined{}
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8748,7 +8906,7 @@ func (x *NodeJoined) String() string {
 func (*NodeJoined) ProtoMessage() {}
 
 func (x *NodeJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[133]
+	mi := &file_hostnode_messages_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8761,7 +8919,7 @@ func (x *NodeJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeJoined.ProtoReflect.Descriptor instead.
 func (*NodeJoined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{133}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *NodeJoined) GetAt() *timestamppb.Timestamp {
@@ -8789,7 +8947,7 @@ type NodeRulesChanged struct {
 
 func (x *NodeRulesChanged) Reset() {
 	*x = NodeRulesChanged{}
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8801,7 +8959,7 @@ func (x *NodeRulesChanged) String() string {
 func (*NodeRulesChanged) ProtoMessage() {}
 
 func (x *NodeRulesChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[134]
+	mi := &file_hostnode_messages_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8814,7 +8972,7 @@ func (x *NodeRulesChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRulesChanged.ProtoReflect.Descriptor instead.
 func (*NodeRulesChanged) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{134}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *NodeRulesChanged) GetAt() *timestamppb.Timestamp {
@@ -8856,7 +9014,7 @@ type NodeRules struct {
 
 func (x *NodeRules) Reset() {
 	*x = NodeRules{}
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8868,7 +9026,7 @@ func (x *NodeRules) String() string {
 func (*NodeRules) ProtoMessage() {}
 
 func (x *NodeRules) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[135]
+	mi := &file_hostnode_messages_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8881,7 +9039,7 @@ func (x *NodeRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRules.ProtoReflect.Descriptor instead.
 func (*NodeRules) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{135}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *NodeRules) GetRuleSet() string {
@@ -9008,7 +9166,7 @@ type NodeExited struct {
 
 func (x *NodeExited) Reset() {
 	*x = NodeExited{}
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9020,7 +9178,7 @@ func (x *NodeExited) String() string {
 func (*NodeExited) ProtoMessage() {}
 
 func (x *NodeExited) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[136]
+	mi := &file_hostnode_messages_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9033,7 +9191,7 @@ func (x *NodeExited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExited.ProtoReflect.Descriptor instead.
 func (*NodeExited) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{136}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *NodeExited) GetAt() *timestamppb.Timestamp {
@@ -9072,7 +9230,7 @@ type WindowClosed struct {
 
 func (x *WindowClosed) Reset() {
 	*x = WindowClosed{}
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9084,7 +9242,7 @@ func (x *WindowClosed) String() string {
 func (*WindowClosed) ProtoMessage() {}
 
 func (x *WindowClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[137]
+	mi := &file_hostnode_messages_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9097,7 +9255,7 @@ func (x *WindowClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowClosed.ProtoReflect.Descriptor instead.
 func (*WindowClosed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{137}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *WindowClosed) GetAt() *timestamppb.Timestamp {
@@ -9157,7 +9315,7 @@ type WindowRevised struct {
 
 func (x *WindowRevised) Reset() {
 	*x = WindowRevised{}
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9169,7 +9327,7 @@ func (x *WindowRevised) String() string {
 func (*WindowRevised) ProtoMessage() {}
 
 func (x *WindowRevised) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[138]
+	mi := &file_hostnode_messages_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9182,7 +9340,7 @@ func (x *WindowRevised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowRevised.ProtoReflect.Descriptor instead.
 func (*WindowRevised) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{138}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *WindowRevised) GetAt() *timestamppb.Timestamp {
@@ -9241,7 +9399,7 @@ type NodeAudit struct {
 
 func (x *NodeAudit) Reset() {
 	*x = NodeAudit{}
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9253,7 +9411,7 @@ func (x *NodeAudit) String() string {
 func (*NodeAudit) ProtoMessage() {}
 
 func (x *NodeAudit) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[139]
+	mi := &file_hostnode_messages_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9266,7 +9424,7 @@ func (x *NodeAudit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAudit.ProtoReflect.Descriptor instead.
 func (*NodeAudit) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{139}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *NodeAudit) GetId() string {
@@ -9320,7 +9478,7 @@ type WindowsVoided struct {
 
 func (x *WindowsVoided) Reset() {
 	*x = WindowsVoided{}
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9332,7 +9490,7 @@ func (x *WindowsVoided) String() string {
 func (*WindowsVoided) ProtoMessage() {}
 
 func (x *WindowsVoided) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[140]
+	mi := &file_hostnode_messages_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9345,7 +9503,7 @@ func (x *WindowsVoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowsVoided.ProtoReflect.Descriptor instead.
 func (*WindowsVoided) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{140}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *WindowsVoided) GetAt() *timestamppb.Timestamp {
@@ -9407,7 +9565,7 @@ type NodeVerdict struct {
 
 func (x *NodeVerdict) Reset() {
 	*x = NodeVerdict{}
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9419,7 +9577,7 @@ func (x *NodeVerdict) String() string {
 func (*NodeVerdict) ProtoMessage() {}
 
 func (x *NodeVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[141]
+	mi := &file_hostnode_messages_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9432,7 +9590,7 @@ func (x *NodeVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeVerdict.ProtoReflect.Descriptor instead.
 func (*NodeVerdict) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{141}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *NodeVerdict) GetRuleSet() string {
@@ -9504,7 +9662,7 @@ type NodeSuspended struct {
 
 func (x *NodeSuspended) Reset() {
 	*x = NodeSuspended{}
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9516,7 +9674,7 @@ func (x *NodeSuspended) String() string {
 func (*NodeSuspended) ProtoMessage() {}
 
 func (x *NodeSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[142]
+	mi := &file_hostnode_messages_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9529,7 +9687,7 @@ func (x *NodeSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSuspended.ProtoReflect.Descriptor instead.
 func (*NodeSuspended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{142}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *NodeSuspended) GetAt() *timestamppb.Timestamp {
@@ -9573,7 +9731,7 @@ type NodeReinstated struct {
 
 func (x *NodeReinstated) Reset() {
 	*x = NodeReinstated{}
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9585,7 +9743,7 @@ func (x *NodeReinstated) String() string {
 func (*NodeReinstated) ProtoMessage() {}
 
 func (x *NodeReinstated) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[143]
+	mi := &file_hostnode_messages_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9598,7 +9756,7 @@ func (x *NodeReinstated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeReinstated.ProtoReflect.Descriptor instead.
 func (*NodeReinstated) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{143}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *NodeReinstated) GetAt() *timestamppb.Timestamp {
@@ -9642,7 +9800,7 @@ type NodeDisqualified struct {
 
 func (x *NodeDisqualified) Reset() {
 	*x = NodeDisqualified{}
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9654,7 +9812,7 @@ func (x *NodeDisqualified) String() string {
 func (*NodeDisqualified) ProtoMessage() {}
 
 func (x *NodeDisqualified) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[144]
+	mi := &file_hostnode_messages_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9667,7 +9825,7 @@ func (x *NodeDisqualified) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeDisqualified.ProtoReflect.Descriptor instead.
 func (*NodeDisqualified) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{144}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *NodeDisqualified) GetAt() *timestamppb.Timestamp {
@@ -9709,7 +9867,7 @@ type DisqualificationProposed struct {
 
 func (x *DisqualificationProposed) Reset() {
 	*x = DisqualificationProposed{}
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9721,7 +9879,7 @@ func (x *DisqualificationProposed) String() string {
 func (*DisqualificationProposed) ProtoMessage() {}
 
 func (x *DisqualificationProposed) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[145]
+	mi := &file_hostnode_messages_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9734,7 +9892,7 @@ func (x *DisqualificationProposed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisqualificationProposed.ProtoReflect.Descriptor instead.
 func (*DisqualificationProposed) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{145}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *DisqualificationProposed) GetAt() *timestamppb.Timestamp {
@@ -9762,7 +9920,7 @@ type ReviewStarted struct {
 
 func (x *ReviewStarted) Reset() {
 	*x = ReviewStarted{}
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9774,7 +9932,7 @@ func (x *ReviewStarted) String() string {
 func (*ReviewStarted) ProtoMessage() {}
 
 func (x *ReviewStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[146]
+	mi := &file_hostnode_messages_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9787,7 +9945,7 @@ func (x *ReviewStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewStarted.ProtoReflect.Descriptor instead.
 func (*ReviewStarted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{146}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *ReviewStarted) GetAt() *timestamppb.Timestamp {
@@ -9815,7 +9973,7 @@ type ReviewEnded struct {
 
 func (x *ReviewEnded) Reset() {
 	*x = ReviewEnded{}
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9827,7 +9985,7 @@ func (x *ReviewEnded) String() string {
 func (*ReviewEnded) ProtoMessage() {}
 
 func (x *ReviewEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[147]
+	mi := &file_hostnode_messages_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9840,7 +9998,7 @@ func (x *ReviewEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewEnded.ProtoReflect.Descriptor instead.
 func (*ReviewEnded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{147}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ReviewEnded) GetAt() *timestamppb.Timestamp {
@@ -9871,7 +10029,7 @@ type MaintenanceAnnounced struct {
 
 func (x *MaintenanceAnnounced) Reset() {
 	*x = MaintenanceAnnounced{}
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9883,7 +10041,7 @@ func (x *MaintenanceAnnounced) String() string {
 func (*MaintenanceAnnounced) ProtoMessage() {}
 
 func (x *MaintenanceAnnounced) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[148]
+	mi := &file_hostnode_messages_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9896,7 +10054,7 @@ func (x *MaintenanceAnnounced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MaintenanceAnnounced.ProtoReflect.Descriptor instead.
 func (*MaintenanceAnnounced) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{148}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *MaintenanceAnnounced) GetAt() *timestamppb.Timestamp {
@@ -9949,7 +10107,7 @@ type TxIntended struct {
 
 func (x *TxIntended) Reset() {
 	*x = TxIntended{}
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9961,7 +10119,7 @@ func (x *TxIntended) String() string {
 func (*TxIntended) ProtoMessage() {}
 
 func (x *TxIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[149]
+	mi := &file_hostnode_messages_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9974,7 +10132,7 @@ func (x *TxIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxIntended.ProtoReflect.Descriptor instead.
 func (*TxIntended) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{149}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *TxIntended) GetAt() *timestamppb.Timestamp {
@@ -10043,7 +10201,7 @@ type TxSent struct {
 
 func (x *TxSent) Reset() {
 	*x = TxSent{}
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10055,7 +10213,7 @@ func (x *TxSent) String() string {
 func (*TxSent) ProtoMessage() {}
 
 func (x *TxSent) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[150]
+	mi := &file_hostnode_messages_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10068,7 +10226,7 @@ func (x *TxSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxSent.ProtoReflect.Descriptor instead.
 func (*TxSent) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{150}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *TxSent) GetAt() *timestamppb.Timestamp {
@@ -10155,7 +10313,7 @@ type TxMined struct {
 
 func (x *TxMined) Reset() {
 	*x = TxMined{}
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10167,7 +10325,7 @@ func (x *TxMined) String() string {
 func (*TxMined) ProtoMessage() {}
 
 func (x *TxMined) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[151]
+	mi := &file_hostnode_messages_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10180,7 +10338,7 @@ func (x *TxMined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxMined.ProtoReflect.Descriptor instead.
 func (*TxMined) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{151}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *TxMined) GetAt() *timestamppb.Timestamp {
@@ -10230,7 +10388,7 @@ type TxAbandoned struct {
 
 func (x *TxAbandoned) Reset() {
 	*x = TxAbandoned{}
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10242,7 +10400,7 @@ func (x *TxAbandoned) String() string {
 func (*TxAbandoned) ProtoMessage() {}
 
 func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[152]
+	mi := &file_hostnode_messages_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10255,7 +10413,7 @@ func (x *TxAbandoned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxAbandoned.ProtoReflect.Descriptor instead.
 func (*TxAbandoned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{152}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *TxAbandoned) GetAt() *timestamppb.Timestamp {
@@ -10292,7 +10450,7 @@ type TxCountObserved struct {
 
 func (x *TxCountObserved) Reset() {
 	*x = TxCountObserved{}
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10304,7 +10462,7 @@ func (x *TxCountObserved) String() string {
 func (*TxCountObserved) ProtoMessage() {}
 
 func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[153]
+	mi := &file_hostnode_messages_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10317,7 +10475,7 @@ func (x *TxCountObserved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TxCountObserved.ProtoReflect.Descriptor instead.
 func (*TxCountObserved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{153}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *TxCountObserved) GetAt() *timestamppb.Timestamp {
@@ -10356,7 +10514,7 @@ type ProofReady struct {
 
 func (x *ProofReady) Reset() {
 	*x = ProofReady{}
-	mi := &file_hostnode_messages_proto_msgTypes[154]
+	mi := &file_hostnode_messages_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10368,7 +10526,7 @@ func (x *ProofReady) String() string {
 func (*ProofReady) ProtoMessage() {}
 
 func (x *ProofReady) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[154]
+	mi := &file_hostnode_messages_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10381,7 +10539,7 @@ func (x *ProofReady) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProofReady.ProtoReflect.Descriptor instead.
 func (*ProofReady) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{154}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ProofReady) GetSlotId() string {
@@ -10441,7 +10599,7 @@ type SnapshotPart struct {
 
 func (x *SnapshotPart) Reset() {
 	*x = SnapshotPart{}
-	mi := &file_hostnode_messages_proto_msgTypes[155]
+	mi := &file_hostnode_messages_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10453,7 +10611,7 @@ func (x *SnapshotPart) String() string {
 func (*SnapshotPart) ProtoMessage() {}
 
 func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[155]
+	mi := &file_hostnode_messages_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10466,7 +10624,7 @@ func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
 func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{155}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *SnapshotPart) GetAt() *timestamppb.Timestamp {
@@ -10554,7 +10712,7 @@ type QueueState struct {
 
 func (x *QueueState) Reset() {
 	*x = QueueState{}
-	mi := &file_hostnode_messages_proto_msgTypes[156]
+	mi := &file_hostnode_messages_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10566,7 +10724,7 @@ func (x *QueueState) String() string {
 func (*QueueState) ProtoMessage() {}
 
 func (x *QueueState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[156]
+	mi := &file_hostnode_messages_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10579,7 +10737,7 @@ func (x *QueueState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueState.ProtoReflect.Descriptor instead.
 func (*QueueState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{156}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *QueueState) GetFlags() *QueueFlags {
@@ -10634,7 +10792,7 @@ type QueueFlags struct {
 
 func (x *QueueFlags) Reset() {
 	*x = QueueFlags{}
-	mi := &file_hostnode_messages_proto_msgTypes[157]
+	mi := &file_hostnode_messages_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10646,7 +10804,7 @@ func (x *QueueFlags) String() string {
 func (*QueueFlags) ProtoMessage() {}
 
 func (x *QueueFlags) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[157]
+	mi := &file_hostnode_messages_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10659,7 +10817,7 @@ func (x *QueueFlags) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueFlags.ProtoReflect.Descriptor instead.
 func (*QueueFlags) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{157}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *QueueFlags) GetNextOrder() uint64 {
@@ -10736,7 +10894,7 @@ type QueueOffer struct {
 
 func (x *QueueOffer) Reset() {
 	*x = QueueOffer{}
-	mi := &file_hostnode_messages_proto_msgTypes[158]
+	mi := &file_hostnode_messages_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10748,7 +10906,7 @@ func (x *QueueOffer) String() string {
 func (*QueueOffer) ProtoMessage() {}
 
 func (x *QueueOffer) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[158]
+	mi := &file_hostnode_messages_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10761,7 +10919,7 @@ func (x *QueueOffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueOffer.ProtoReflect.Descriptor instead.
 func (*QueueOffer) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{158}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *QueueOffer) GetRequestId() []byte {
@@ -10850,7 +11008,7 @@ type QueueSlot struct {
 
 func (x *QueueSlot) Reset() {
 	*x = QueueSlot{}
-	mi := &file_hostnode_messages_proto_msgTypes[159]
+	mi := &file_hostnode_messages_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10862,7 +11020,7 @@ func (x *QueueSlot) String() string {
 func (*QueueSlot) ProtoMessage() {}
 
 func (x *QueueSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[159]
+	mi := &file_hostnode_messages_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10875,7 +11033,7 @@ func (x *QueueSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueSlot.ProtoReflect.Descriptor instead.
 func (*QueueSlot) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{159}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *QueueSlot) GetIndex() uint64 {
@@ -10989,7 +11147,7 @@ type QueueClient struct {
 
 func (x *QueueClient) Reset() {
 	*x = QueueClient{}
-	mi := &file_hostnode_messages_proto_msgTypes[160]
+	mi := &file_hostnode_messages_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11001,7 +11159,7 @@ func (x *QueueClient) String() string {
 func (*QueueClient) ProtoMessage() {}
 
 func (x *QueueClient) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[160]
+	mi := &file_hostnode_messages_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11014,7 +11172,7 @@ func (x *QueueClient) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueClient.ProtoReflect.Descriptor instead.
 func (*QueueClient) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{160}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *QueueClient) GetClient() []byte {
@@ -11059,7 +11217,7 @@ type QueueRefusal struct {
 
 func (x *QueueRefusal) Reset() {
 	*x = QueueRefusal{}
-	mi := &file_hostnode_messages_proto_msgTypes[161]
+	mi := &file_hostnode_messages_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11071,7 +11229,7 @@ func (x *QueueRefusal) String() string {
 func (*QueueRefusal) ProtoMessage() {}
 
 func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[161]
+	mi := &file_hostnode_messages_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11084,7 +11242,7 @@ func (x *QueueRefusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueueRefusal.ProtoReflect.Descriptor instead.
 func (*QueueRefusal) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{161}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *QueueRefusal) GetRequestId() []byte {
@@ -11138,7 +11296,7 @@ type LedgerState struct {
 
 func (x *LedgerState) Reset() {
 	*x = LedgerState{}
-	mi := &file_hostnode_messages_proto_msgTypes[162]
+	mi := &file_hostnode_messages_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11150,7 +11308,7 @@ func (x *LedgerState) String() string {
 func (*LedgerState) ProtoMessage() {}
 
 func (x *LedgerState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[162]
+	mi := &file_hostnode_messages_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11163,7 +11321,7 @@ func (x *LedgerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerState.ProtoReflect.Descriptor instead.
 func (*LedgerState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{162}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *LedgerState) GetBook() *LedgerBook {
@@ -11238,7 +11396,7 @@ type LedgerBook struct {
 
 func (x *LedgerBook) Reset() {
 	*x = LedgerBook{}
-	mi := &file_hostnode_messages_proto_msgTypes[163]
+	mi := &file_hostnode_messages_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11250,7 +11408,7 @@ func (x *LedgerBook) String() string {
 func (*LedgerBook) ProtoMessage() {}
 
 func (x *LedgerBook) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[163]
+	mi := &file_hostnode_messages_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11263,7 +11421,7 @@ func (x *LedgerBook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerBook.ProtoReflect.Descriptor instead.
 func (*LedgerBook) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{163}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *LedgerBook) GetQuota() uint64 {
@@ -11384,7 +11542,7 @@ type LedgerAvailability struct {
 
 func (x *LedgerAvailability) Reset() {
 	*x = LedgerAvailability{}
-	mi := &file_hostnode_messages_proto_msgTypes[164]
+	mi := &file_hostnode_messages_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11396,7 +11554,7 @@ func (x *LedgerAvailability) String() string {
 func (*LedgerAvailability) ProtoMessage() {}
 
 func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[164]
+	mi := &file_hostnode_messages_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11409,7 +11567,7 @@ func (x *LedgerAvailability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerAvailability.ProtoReflect.Descriptor instead.
 func (*LedgerAvailability) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{164}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *LedgerAvailability) GetId() []byte {
@@ -11509,7 +11667,7 @@ type LedgerReservation struct {
 
 func (x *LedgerReservation) Reset() {
 	*x = LedgerReservation{}
-	mi := &file_hostnode_messages_proto_msgTypes[165]
+	mi := &file_hostnode_messages_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11521,7 +11679,7 @@ func (x *LedgerReservation) String() string {
 func (*LedgerReservation) ProtoMessage() {}
 
 func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[165]
+	mi := &file_hostnode_messages_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11534,7 +11692,7 @@ func (x *LedgerReservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerReservation.ProtoReflect.Descriptor instead.
 func (*LedgerReservation) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{165}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *LedgerReservation) GetId() []byte {
@@ -11625,7 +11783,7 @@ type LedgerSettled struct {
 
 func (x *LedgerSettled) Reset() {
 	*x = LedgerSettled{}
-	mi := &file_hostnode_messages_proto_msgTypes[166]
+	mi := &file_hostnode_messages_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11637,7 +11795,7 @@ func (x *LedgerSettled) String() string {
 func (*LedgerSettled) ProtoMessage() {}
 
 func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[166]
+	mi := &file_hostnode_messages_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11650,7 +11808,7 @@ func (x *LedgerSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSettled.ProtoReflect.Descriptor instead.
 func (*LedgerSettled) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{166}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *LedgerSettled) GetSlotId() []byte {
@@ -11683,7 +11841,7 @@ type LedgerSector struct {
 
 func (x *LedgerSector) Reset() {
 	*x = LedgerSector{}
-	mi := &file_hostnode_messages_proto_msgTypes[167]
+	mi := &file_hostnode_messages_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11695,7 +11853,7 @@ func (x *LedgerSector) String() string {
 func (*LedgerSector) ProtoMessage() {}
 
 func (x *LedgerSector) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[167]
+	mi := &file_hostnode_messages_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11708,7 +11866,7 @@ func (x *LedgerSector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerSector.ProtoReflect.Descriptor instead.
 func (*LedgerSector) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{167}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *LedgerSector) GetSector() uint64 {
@@ -11771,7 +11929,7 @@ type LedgerPiece struct {
 
 func (x *LedgerPiece) Reset() {
 	*x = LedgerPiece{}
-	mi := &file_hostnode_messages_proto_msgTypes[168]
+	mi := &file_hostnode_messages_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11783,7 +11941,7 @@ func (x *LedgerPiece) String() string {
 func (*LedgerPiece) ProtoMessage() {}
 
 func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[168]
+	mi := &file_hostnode_messages_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11796,7 +11954,7 @@ func (x *LedgerPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerPiece.ProtoReflect.Descriptor instead.
 func (*LedgerPiece) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{168}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *LedgerPiece) GetCid() string {
@@ -11823,7 +11981,7 @@ type HostState struct {
 
 func (x *HostState) Reset() {
 	*x = HostState{}
-	mi := &file_hostnode_messages_proto_msgTypes[169]
+	mi := &file_hostnode_messages_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11835,7 +11993,7 @@ func (x *HostState) String() string {
 func (*HostState) ProtoMessage() {}
 
 func (x *HostState) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[169]
+	mi := &file_hostnode_messages_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11848,7 +12006,7 @@ func (x *HostState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostState.ProtoReflect.Descriptor instead.
 func (*HostState) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{169}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *HostState) GetLiving() []*LivingSale {
@@ -11871,7 +12029,7 @@ type LivingSale struct {
 
 func (x *LivingSale) Reset() {
 	*x = LivingSale{}
-	mi := &file_hostnode_messages_proto_msgTypes[170]
+	mi := &file_hostnode_messages_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11883,7 +12041,7 @@ func (x *LivingSale) String() string {
 func (*LivingSale) ProtoMessage() {}
 
 func (x *LivingSale) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[170]
+	mi := &file_hostnode_messages_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11896,7 +12054,7 @@ func (x *LivingSale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LivingSale.ProtoReflect.Descriptor instead.
 func (*LivingSale) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{170}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *LivingSale) GetSlotId() []byte {
@@ -11942,7 +12100,7 @@ type ContentRequested struct {
 
 func (x *ContentRequested) Reset() {
 	*x = ContentRequested{}
-	mi := &file_hostnode_messages_proto_msgTypes[171]
+	mi := &file_hostnode_messages_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -11954,7 +12112,7 @@ func (x *ContentRequested) String() string {
 func (*ContentRequested) ProtoMessage() {}
 
 func (x *ContentRequested) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[171]
+	mi := &file_hostnode_messages_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -11967,7 +12125,7 @@ func (x *ContentRequested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentRequested.ProtoReflect.Descriptor instead.
 func (*ContentRequested) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{171}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ContentRequested) GetAt() *timestamppb.Timestamp {
@@ -12025,7 +12183,7 @@ type ContentSource struct {
 
 func (x *ContentSource) Reset() {
 	*x = ContentSource{}
-	mi := &file_hostnode_messages_proto_msgTypes[172]
+	mi := &file_hostnode_messages_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12037,7 +12195,7 @@ func (x *ContentSource) String() string {
 func (*ContentSource) ProtoMessage() {}
 
 func (x *ContentSource) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[172]
+	mi := &file_hostnode_messages_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12050,7 +12208,7 @@ func (x *ContentSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentSource.ProtoReflect.Descriptor instead.
 func (*ContentSource) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{172}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ContentSource) GetBucketName() string {
@@ -12092,7 +12250,7 @@ type ContentSourceAdded struct {
 
 func (x *ContentSourceAdded) Reset() {
 	*x = ContentSourceAdded{}
-	mi := &file_hostnode_messages_proto_msgTypes[173]
+	mi := &file_hostnode_messages_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12104,7 +12262,7 @@ func (x *ContentSourceAdded) String() string {
 func (*ContentSourceAdded) ProtoMessage() {}
 
 func (x *ContentSourceAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[173]
+	mi := &file_hostnode_messages_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12117,7 +12275,7 @@ func (x *ContentSourceAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentSourceAdded.ProtoReflect.Descriptor instead.
 func (*ContentSourceAdded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{173}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ContentSourceAdded) GetAt() *timestamppb.Timestamp {
@@ -12150,7 +12308,7 @@ type ContentAccepted struct {
 
 func (x *ContentAccepted) Reset() {
 	*x = ContentAccepted{}
-	mi := &file_hostnode_messages_proto_msgTypes[174]
+	mi := &file_hostnode_messages_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12162,7 +12320,7 @@ func (x *ContentAccepted) String() string {
 func (*ContentAccepted) ProtoMessage() {}
 
 func (x *ContentAccepted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[174]
+	mi := &file_hostnode_messages_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12175,7 +12333,7 @@ func (x *ContentAccepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentAccepted.ProtoReflect.Descriptor instead.
 func (*ContentAccepted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{174}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ContentAccepted) GetAt() *timestamppb.Timestamp {
@@ -12232,7 +12390,7 @@ type ContentRefused struct {
 
 func (x *ContentRefused) Reset() {
 	*x = ContentRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[175]
+	mi := &file_hostnode_messages_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12244,7 +12402,7 @@ func (x *ContentRefused) String() string {
 func (*ContentRefused) ProtoMessage() {}
 
 func (x *ContentRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[175]
+	mi := &file_hostnode_messages_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12257,7 +12415,7 @@ func (x *ContentRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentRefused.ProtoReflect.Descriptor instead.
 func (*ContentRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{175}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *ContentRefused) GetAt() *timestamppb.Timestamp {
@@ -12293,7 +12451,7 @@ type ContentRetried struct {
 
 func (x *ContentRetried) Reset() {
 	*x = ContentRetried{}
-	mi := &file_hostnode_messages_proto_msgTypes[176]
+	mi := &file_hostnode_messages_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12305,7 +12463,7 @@ func (x *ContentRetried) String() string {
 func (*ContentRetried) ProtoMessage() {}
 
 func (x *ContentRetried) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[176]
+	mi := &file_hostnode_messages_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12318,7 +12476,7 @@ func (x *ContentRetried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentRetried.ProtoReflect.Descriptor instead.
 func (*ContentRetried) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{176}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ContentRetried) GetAt() *timestamppb.Timestamp {
@@ -12359,7 +12517,7 @@ type PieceQueued struct {
 
 func (x *PieceQueued) Reset() {
 	*x = PieceQueued{}
-	mi := &file_hostnode_messages_proto_msgTypes[177]
+	mi := &file_hostnode_messages_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12371,7 +12529,7 @@ func (x *PieceQueued) String() string {
 func (*PieceQueued) ProtoMessage() {}
 
 func (x *PieceQueued) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[177]
+	mi := &file_hostnode_messages_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12384,7 +12542,7 @@ func (x *PieceQueued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceQueued.ProtoReflect.Descriptor instead.
 func (*PieceQueued) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{177}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *PieceQueued) GetAt() *timestamppb.Timestamp {
@@ -12461,7 +12619,7 @@ type PackingSet struct {
 
 func (x *PackingSet) Reset() {
 	*x = PackingSet{}
-	mi := &file_hostnode_messages_proto_msgTypes[178]
+	mi := &file_hostnode_messages_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12473,7 +12631,7 @@ func (x *PackingSet) String() string {
 func (*PackingSet) ProtoMessage() {}
 
 func (x *PackingSet) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[178]
+	mi := &file_hostnode_messages_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12486,7 +12644,7 @@ func (x *PackingSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PackingSet.ProtoReflect.Descriptor instead.
 func (*PackingSet) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{178}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *PackingSet) GetAt() *timestamppb.Timestamp {
@@ -12569,7 +12727,7 @@ type FerryLoaded struct {
 
 func (x *FerryLoaded) Reset() {
 	*x = FerryLoaded{}
-	mi := &file_hostnode_messages_proto_msgTypes[179]
+	mi := &file_hostnode_messages_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12581,7 +12739,7 @@ func (x *FerryLoaded) String() string {
 func (*FerryLoaded) ProtoMessage() {}
 
 func (x *FerryLoaded) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[179]
+	mi := &file_hostnode_messages_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12594,7 +12752,7 @@ func (x *FerryLoaded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FerryLoaded.ProtoReflect.Descriptor instead.
 func (*FerryLoaded) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{179}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *FerryLoaded) GetAt() *timestamppb.Timestamp {
@@ -12667,7 +12825,7 @@ type FerriesMerged struct {
 
 func (x *FerriesMerged) Reset() {
 	*x = FerriesMerged{}
-	mi := &file_hostnode_messages_proto_msgTypes[180]
+	mi := &file_hostnode_messages_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12679,7 +12837,7 @@ func (x *FerriesMerged) String() string {
 func (*FerriesMerged) ProtoMessage() {}
 
 func (x *FerriesMerged) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[180]
+	mi := &file_hostnode_messages_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12692,7 +12850,7 @@ func (x *FerriesMerged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FerriesMerged.ProtoReflect.Descriptor instead.
 func (*FerriesMerged) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{180}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *FerriesMerged) GetAt() *timestamppb.Timestamp {
@@ -12744,7 +12902,7 @@ type AggregateMade struct {
 
 func (x *AggregateMade) Reset() {
 	*x = AggregateMade{}
-	mi := &file_hostnode_messages_proto_msgTypes[181]
+	mi := &file_hostnode_messages_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12756,7 +12914,7 @@ func (x *AggregateMade) String() string {
 func (*AggregateMade) ProtoMessage() {}
 
 func (x *AggregateMade) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[181]
+	mi := &file_hostnode_messages_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12769,7 +12927,7 @@ func (x *AggregateMade) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateMade.ProtoReflect.Descriptor instead.
 func (*AggregateMade) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{181}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *AggregateMade) GetAt() *timestamppb.Timestamp {
@@ -12818,7 +12976,7 @@ type AggregateApproved struct {
 
 func (x *AggregateApproved) Reset() {
 	*x = AggregateApproved{}
-	mi := &file_hostnode_messages_proto_msgTypes[182]
+	mi := &file_hostnode_messages_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12830,7 +12988,7 @@ func (x *AggregateApproved) String() string {
 func (*AggregateApproved) ProtoMessage() {}
 
 func (x *AggregateApproved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[182]
+	mi := &file_hostnode_messages_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12843,7 +13001,7 @@ func (x *AggregateApproved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateApproved.ProtoReflect.Descriptor instead.
 func (*AggregateApproved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{182}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *AggregateApproved) GetAt() *timestamppb.Timestamp {
@@ -12878,7 +13036,7 @@ type AggregateRejected struct {
 
 func (x *AggregateRejected) Reset() {
 	*x = AggregateRejected{}
-	mi := &file_hostnode_messages_proto_msgTypes[183]
+	mi := &file_hostnode_messages_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12890,7 +13048,7 @@ func (x *AggregateRejected) String() string {
 func (*AggregateRejected) ProtoMessage() {}
 
 func (x *AggregateRejected) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[183]
+	mi := &file_hostnode_messages_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12903,7 +13061,7 @@ func (x *AggregateRejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AggregateRejected.ProtoReflect.Descriptor instead.
 func (*AggregateRejected) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{183}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *AggregateRejected) GetAt() *timestamppb.Timestamp {
@@ -12967,7 +13125,7 @@ type PieceRefused struct {
 
 func (x *PieceRefused) Reset() {
 	*x = PieceRefused{}
-	mi := &file_hostnode_messages_proto_msgTypes[184]
+	mi := &file_hostnode_messages_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -12979,7 +13137,7 @@ func (x *PieceRefused) String() string {
 func (*PieceRefused) ProtoMessage() {}
 
 func (x *PieceRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[184]
+	mi := &file_hostnode_messages_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -12992,7 +13150,7 @@ func (x *PieceRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PieceRefused.ProtoReflect.Descriptor instead.
 func (*PieceRefused) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{184}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *PieceRefused) GetAt() *timestamppb.Timestamp {
@@ -13028,7 +13186,7 @@ type CopiesReleased struct {
 
 func (x *CopiesReleased) Reset() {
 	*x = CopiesReleased{}
-	mi := &file_hostnode_messages_proto_msgTypes[185]
+	mi := &file_hostnode_messages_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13040,7 +13198,7 @@ func (x *CopiesReleased) String() string {
 func (*CopiesReleased) ProtoMessage() {}
 
 func (x *CopiesReleased) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[185]
+	mi := &file_hostnode_messages_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13053,7 +13211,7 @@ func (x *CopiesReleased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CopiesReleased.ProtoReflect.Descriptor instead.
 func (*CopiesReleased) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{185}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *CopiesReleased) GetAt() *timestamppb.Timestamp {
@@ -13089,7 +13247,7 @@ type DealOffered struct {
 
 func (x *DealOffered) Reset() {
 	*x = DealOffered{}
-	mi := &file_hostnode_messages_proto_msgTypes[186]
+	mi := &file_hostnode_messages_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13101,7 +13259,7 @@ func (x *DealOffered) String() string {
 func (*DealOffered) ProtoMessage() {}
 
 func (x *DealOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[186]
+	mi := &file_hostnode_messages_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13114,7 +13272,7 @@ func (x *DealOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealOffered.ProtoReflect.Descriptor instead.
 func (*DealOffered) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{186}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *DealOffered) GetAt() *timestamppb.Timestamp {
@@ -13149,7 +13307,7 @@ type DealSigned struct {
 
 func (x *DealSigned) Reset() {
 	*x = DealSigned{}
-	mi := &file_hostnode_messages_proto_msgTypes[187]
+	mi := &file_hostnode_messages_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13161,7 +13319,7 @@ func (x *DealSigned) String() string {
 func (*DealSigned) ProtoMessage() {}
 
 func (x *DealSigned) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[187]
+	mi := &file_hostnode_messages_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13174,7 +13332,7 @@ func (x *DealSigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealSigned.ProtoReflect.Descriptor instead.
 func (*DealSigned) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{187}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *DealSigned) GetAt() *timestamppb.Timestamp {
@@ -13202,7 +13360,7 @@ type DealApproved struct {
 
 func (x *DealApproved) Reset() {
 	*x = DealApproved{}
-	mi := &file_hostnode_messages_proto_msgTypes[188]
+	mi := &file_hostnode_messages_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13214,7 +13372,7 @@ func (x *DealApproved) String() string {
 func (*DealApproved) ProtoMessage() {}
 
 func (x *DealApproved) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[188]
+	mi := &file_hostnode_messages_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13227,7 +13385,7 @@ func (x *DealApproved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealApproved.ProtoReflect.Descriptor instead.
 func (*DealApproved) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{188}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *DealApproved) GetAt() *timestamppb.Timestamp {
@@ -13260,7 +13418,7 @@ type DealRejected struct {
 
 func (x *DealRejected) Reset() {
 	*x = DealRejected{}
-	mi := &file_hostnode_messages_proto_msgTypes[189]
+	mi := &file_hostnode_messages_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13272,7 +13430,7 @@ func (x *DealRejected) String() string {
 func (*DealRejected) ProtoMessage() {}
 
 func (x *DealRejected) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[189]
+	mi := &file_hostnode_messages_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13285,7 +13443,7 @@ func (x *DealRejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealRejected.ProtoReflect.Descriptor instead.
 func (*DealRejected) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{189}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *DealRejected) GetAt() *timestamppb.Timestamp {
@@ -13349,7 +13507,7 @@ type DealDoubted struct {
 
 func (x *DealDoubted) Reset() {
 	*x = DealDoubted{}
-	mi := &file_hostnode_messages_proto_msgTypes[190]
+	mi := &file_hostnode_messages_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -13361,7 +13519,7 @@ func (x *DealDoubted) String() string {
 func (*DealDoubted) ProtoMessage() {}
 
 func (x *DealDoubted) ProtoReflect() protoreflect.Message {
-	mi := &file_hostnode_messages_proto_msgTypes[190]
+	mi := &file_hostnode_messages_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -13374,7 +13532,7 @@ func (x *DealDoubted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DealDoubted.ProtoReflect.Descriptor instead.
 func (*DealDoubted) Descriptor() ([]byte, []int) {
-	return file_hostnode_messages_proto_rawDescGZIP(), []int{190}
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *DealDoubted) GetAt() *timestamppb.Timestamp {
@@ -14038,7 +14196,19 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"Q\n" +
 	"\rHostHeartbeat\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
-	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\x91\x01\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\"\xa3\x01\n" +
+	"\x0fSettingsChanged\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x124\n" +
+	"\achanges\x18\x04 \x03(\v2\x1a.hostnode.v1.SettingChangeR\achanges\"\x93\x01\n" +
+	"\rSettingChange\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x16\n" +
+	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\tR\x05after\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x12\x12\n" +
+	"\x04seal\x18\x05 \x01(\tR\x04seal\x12\x16\n" +
+	"\x06hidden\x18\x06 \x01(\bR\x06hidden\"\x91\x01\n" +
 	"\x0fWorkQuarantined\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x12\n" +
@@ -14533,7 +14703,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 191)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 193)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -14662,208 +14832,210 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*TermEnded)(nil),                  // 124: hostnode.v1.TermEnded
 	(*HostStopped)(nil),                // 125: hostnode.v1.HostStopped
 	(*HostHeartbeat)(nil),              // 126: hostnode.v1.HostHeartbeat
-	(*WorkQuarantined)(nil),            // 127: hostnode.v1.WorkQuarantined
-	(*QuarantineEnded)(nil),            // 128: hostnode.v1.QuarantineEnded
-	(*RecordWentBack)(nil),             // 129: hostnode.v1.RecordWentBack
-	(*ShortStream)(nil),                // 130: hostnode.v1.ShortStream
-	(*ValidationStarted)(nil),          // 131: hostnode.v1.ValidationStarted
-	(*ProofMarked)(nil),                // 132: hostnode.v1.ProofMarked
-	(*MarkingFailed)(nil),              // 133: hostnode.v1.MarkingFailed
-	(*NodeJoined)(nil),                 // 134: hostnode.v1.NodeJoined
-	(*NodeRulesChanged)(nil),           // 135: hostnode.v1.NodeRulesChanged
-	(*NodeRules)(nil),                  // 136: hostnode.v1.NodeRules
-	(*NodeExited)(nil),                 // 137: hostnode.v1.NodeExited
-	(*WindowClosed)(nil),               // 138: hostnode.v1.WindowClosed
-	(*WindowRevised)(nil),              // 139: hostnode.v1.WindowRevised
-	(*NodeAudit)(nil),                  // 140: hostnode.v1.NodeAudit
-	(*WindowsVoided)(nil),              // 141: hostnode.v1.WindowsVoided
-	(*NodeVerdict)(nil),                // 142: hostnode.v1.NodeVerdict
-	(*NodeSuspended)(nil),              // 143: hostnode.v1.NodeSuspended
-	(*NodeReinstated)(nil),             // 144: hostnode.v1.NodeReinstated
-	(*NodeDisqualified)(nil),           // 145: hostnode.v1.NodeDisqualified
-	(*DisqualificationProposed)(nil),   // 146: hostnode.v1.DisqualificationProposed
-	(*ReviewStarted)(nil),              // 147: hostnode.v1.ReviewStarted
-	(*ReviewEnded)(nil),                // 148: hostnode.v1.ReviewEnded
-	(*MaintenanceAnnounced)(nil),       // 149: hostnode.v1.MaintenanceAnnounced
-	(*TxIntended)(nil),                 // 150: hostnode.v1.TxIntended
-	(*TxSent)(nil),                     // 151: hostnode.v1.TxSent
-	(*TxMined)(nil),                    // 152: hostnode.v1.TxMined
-	(*TxAbandoned)(nil),                // 153: hostnode.v1.TxAbandoned
-	(*TxCountObserved)(nil),            // 154: hostnode.v1.TxCountObserved
-	(*ProofReady)(nil),                 // 155: hostnode.v1.ProofReady
-	(*SnapshotPart)(nil),               // 156: hostnode.v1.SnapshotPart
-	(*QueueState)(nil),                 // 157: hostnode.v1.QueueState
-	(*QueueFlags)(nil),                 // 158: hostnode.v1.QueueFlags
-	(*QueueOffer)(nil),                 // 159: hostnode.v1.QueueOffer
-	(*QueueSlot)(nil),                  // 160: hostnode.v1.QueueSlot
-	(*QueueClient)(nil),                // 161: hostnode.v1.QueueClient
-	(*QueueRefusal)(nil),               // 162: hostnode.v1.QueueRefusal
-	(*LedgerState)(nil),                // 163: hostnode.v1.LedgerState
-	(*LedgerBook)(nil),                 // 164: hostnode.v1.LedgerBook
-	(*LedgerAvailability)(nil),         // 165: hostnode.v1.LedgerAvailability
-	(*LedgerReservation)(nil),          // 166: hostnode.v1.LedgerReservation
-	(*LedgerSettled)(nil),              // 167: hostnode.v1.LedgerSettled
-	(*LedgerSector)(nil),               // 168: hostnode.v1.LedgerSector
-	(*LedgerPiece)(nil),                // 169: hostnode.v1.LedgerPiece
-	(*HostState)(nil),                  // 170: hostnode.v1.HostState
-	(*LivingSale)(nil),                 // 171: hostnode.v1.LivingSale
-	(*ContentRequested)(nil),           // 172: hostnode.v1.ContentRequested
-	(*ContentSource)(nil),              // 173: hostnode.v1.ContentSource
-	(*ContentSourceAdded)(nil),         // 174: hostnode.v1.ContentSourceAdded
-	(*ContentAccepted)(nil),            // 175: hostnode.v1.ContentAccepted
-	(*ContentRefused)(nil),             // 176: hostnode.v1.ContentRefused
-	(*ContentRetried)(nil),             // 177: hostnode.v1.ContentRetried
-	(*PieceQueued)(nil),                // 178: hostnode.v1.PieceQueued
-	(*PackingSet)(nil),                 // 179: hostnode.v1.PackingSet
-	(*FerryLoaded)(nil),                // 180: hostnode.v1.FerryLoaded
-	(*FerriesMerged)(nil),              // 181: hostnode.v1.FerriesMerged
-	(*AggregateMade)(nil),              // 182: hostnode.v1.AggregateMade
-	(*AggregateApproved)(nil),          // 183: hostnode.v1.AggregateApproved
-	(*AggregateRejected)(nil),          // 184: hostnode.v1.AggregateRejected
-	(*PieceRefused)(nil),               // 185: hostnode.v1.PieceRefused
-	(*CopiesReleased)(nil),             // 186: hostnode.v1.CopiesReleased
-	(*DealOffered)(nil),                // 187: hostnode.v1.DealOffered
-	(*DealSigned)(nil),                 // 188: hostnode.v1.DealSigned
-	(*DealApproved)(nil),               // 189: hostnode.v1.DealApproved
-	(*DealRejected)(nil),               // 190: hostnode.v1.DealRejected
-	(*DealDoubted)(nil),                // 191: hostnode.v1.DealDoubted
-	(*timestamppb.Timestamp)(nil),      // 192: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 193: google.protobuf.FieldOptions
+	(*SettingsChanged)(nil),            // 127: hostnode.v1.SettingsChanged
+	(*SettingChange)(nil),              // 128: hostnode.v1.SettingChange
+	(*WorkQuarantined)(nil),            // 129: hostnode.v1.WorkQuarantined
+	(*QuarantineEnded)(nil),            // 130: hostnode.v1.QuarantineEnded
+	(*RecordWentBack)(nil),             // 131: hostnode.v1.RecordWentBack
+	(*ShortStream)(nil),                // 132: hostnode.v1.ShortStream
+	(*ValidationStarted)(nil),          // 133: hostnode.v1.ValidationStarted
+	(*ProofMarked)(nil),                // 134: hostnode.v1.ProofMarked
+	(*MarkingFailed)(nil),              // 135: hostnode.v1.MarkingFailed
+	(*NodeJoined)(nil),                 // 136: hostnode.v1.NodeJoined
+	(*NodeRulesChanged)(nil),           // 137: hostnode.v1.NodeRulesChanged
+	(*NodeRules)(nil),                  // 138: hostnode.v1.NodeRules
+	(*NodeExited)(nil),                 // 139: hostnode.v1.NodeExited
+	(*WindowClosed)(nil),               // 140: hostnode.v1.WindowClosed
+	(*WindowRevised)(nil),              // 141: hostnode.v1.WindowRevised
+	(*NodeAudit)(nil),                  // 142: hostnode.v1.NodeAudit
+	(*WindowsVoided)(nil),              // 143: hostnode.v1.WindowsVoided
+	(*NodeVerdict)(nil),                // 144: hostnode.v1.NodeVerdict
+	(*NodeSuspended)(nil),              // 145: hostnode.v1.NodeSuspended
+	(*NodeReinstated)(nil),             // 146: hostnode.v1.NodeReinstated
+	(*NodeDisqualified)(nil),           // 147: hostnode.v1.NodeDisqualified
+	(*DisqualificationProposed)(nil),   // 148: hostnode.v1.DisqualificationProposed
+	(*ReviewStarted)(nil),              // 149: hostnode.v1.ReviewStarted
+	(*ReviewEnded)(nil),                // 150: hostnode.v1.ReviewEnded
+	(*MaintenanceAnnounced)(nil),       // 151: hostnode.v1.MaintenanceAnnounced
+	(*TxIntended)(nil),                 // 152: hostnode.v1.TxIntended
+	(*TxSent)(nil),                     // 153: hostnode.v1.TxSent
+	(*TxMined)(nil),                    // 154: hostnode.v1.TxMined
+	(*TxAbandoned)(nil),                // 155: hostnode.v1.TxAbandoned
+	(*TxCountObserved)(nil),            // 156: hostnode.v1.TxCountObserved
+	(*ProofReady)(nil),                 // 157: hostnode.v1.ProofReady
+	(*SnapshotPart)(nil),               // 158: hostnode.v1.SnapshotPart
+	(*QueueState)(nil),                 // 159: hostnode.v1.QueueState
+	(*QueueFlags)(nil),                 // 160: hostnode.v1.QueueFlags
+	(*QueueOffer)(nil),                 // 161: hostnode.v1.QueueOffer
+	(*QueueSlot)(nil),                  // 162: hostnode.v1.QueueSlot
+	(*QueueClient)(nil),                // 163: hostnode.v1.QueueClient
+	(*QueueRefusal)(nil),               // 164: hostnode.v1.QueueRefusal
+	(*LedgerState)(nil),                // 165: hostnode.v1.LedgerState
+	(*LedgerBook)(nil),                 // 166: hostnode.v1.LedgerBook
+	(*LedgerAvailability)(nil),         // 167: hostnode.v1.LedgerAvailability
+	(*LedgerReservation)(nil),          // 168: hostnode.v1.LedgerReservation
+	(*LedgerSettled)(nil),              // 169: hostnode.v1.LedgerSettled
+	(*LedgerSector)(nil),               // 170: hostnode.v1.LedgerSector
+	(*LedgerPiece)(nil),                // 171: hostnode.v1.LedgerPiece
+	(*HostState)(nil),                  // 172: hostnode.v1.HostState
+	(*LivingSale)(nil),                 // 173: hostnode.v1.LivingSale
+	(*ContentRequested)(nil),           // 174: hostnode.v1.ContentRequested
+	(*ContentSource)(nil),              // 175: hostnode.v1.ContentSource
+	(*ContentSourceAdded)(nil),         // 176: hostnode.v1.ContentSourceAdded
+	(*ContentAccepted)(nil),            // 177: hostnode.v1.ContentAccepted
+	(*ContentRefused)(nil),             // 178: hostnode.v1.ContentRefused
+	(*ContentRetried)(nil),             // 179: hostnode.v1.ContentRetried
+	(*PieceQueued)(nil),                // 180: hostnode.v1.PieceQueued
+	(*PackingSet)(nil),                 // 181: hostnode.v1.PackingSet
+	(*FerryLoaded)(nil),                // 182: hostnode.v1.FerryLoaded
+	(*FerriesMerged)(nil),              // 183: hostnode.v1.FerriesMerged
+	(*AggregateMade)(nil),              // 184: hostnode.v1.AggregateMade
+	(*AggregateApproved)(nil),          // 185: hostnode.v1.AggregateApproved
+	(*AggregateRejected)(nil),          // 186: hostnode.v1.AggregateRejected
+	(*PieceRefused)(nil),               // 187: hostnode.v1.PieceRefused
+	(*CopiesReleased)(nil),             // 188: hostnode.v1.CopiesReleased
+	(*DealOffered)(nil),                // 189: hostnode.v1.DealOffered
+	(*DealSigned)(nil),                 // 190: hostnode.v1.DealSigned
+	(*DealApproved)(nil),               // 191: hostnode.v1.DealApproved
+	(*DealRejected)(nil),               // 192: hostnode.v1.DealRejected
+	(*DealDoubted)(nil),                // 193: hostnode.v1.DealDoubted
+	(*timestamppb.Timestamp)(nil),      // 194: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 195: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	192, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	192, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	194, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	194, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	192, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	192, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	192, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	192, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	194, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	194, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	194, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	194, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	192, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	192, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	192, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	192, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	192, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	194, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	194, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	194, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	194, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	194, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	192, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	192, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	192, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	192, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	192, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	192, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	192, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	194, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	194, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	194, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	194, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	194, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	194, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	194, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	192, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	192, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	192, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	192, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	192, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	192, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	192, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	192, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	194, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	194, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	194, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	194, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	194, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	194, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	194, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	194, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	192, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	192, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	192, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	194, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	194, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	194, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	192, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	192, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	192, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	192, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	192, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	192, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	192, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	192, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	192, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	192, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	192, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	192, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	192, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	192, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	192, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	192, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	192, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	192, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	194, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	194, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	194, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	194, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	194, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	194, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	194, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	194, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	194, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	194, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	194, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	194, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	194, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	194, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	194, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	194, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	194, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	194, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	192, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	192, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	192, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	194, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	194, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	194, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	192, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	192, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	192, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	192, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	194, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	194, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	194, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	194, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	192, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	192, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	192, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	192, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	192, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	192, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	192, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	192, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	192, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	192, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	192, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	192, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	192, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	192, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	192, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	192, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	192, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	192, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	192, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	192, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	192, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	192, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	192, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	192, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	192, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	192, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	192, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	192, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	192, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	192, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	192, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	192, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	192, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	192, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	192, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	192, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	192, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	192, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	192, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	192, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	192, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	192, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	192, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	192, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	192, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	192, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	192, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	192, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	192, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	192, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	192, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	194, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	194, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	194, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	194, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	194, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	194, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	194, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	194, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	194, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	194, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	194, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	194, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	194, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	194, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	194, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	194, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	194, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	194, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	194, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	194, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	194, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	194, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	194, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	194, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	194, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	194, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	194, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	194, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	194, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	194, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	194, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	194, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	194, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	194, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	194, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	194, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	194, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	194, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	194, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	194, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	194, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	194, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	194, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	194, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	194, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	194, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	194, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	194, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	194, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	194, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	194, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	192, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	194, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	192, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	194, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -14871,112 +15043,114 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	192, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	192, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	192, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	192, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	192, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	192, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	192, // 146: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	192, // 147: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	192, // 148: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	192, // 149: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	192, // 150: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
-	130, // 151: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	192, // 152: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	192, // 153: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
-	2,   // 154: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	192, // 155: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	192, // 156: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
-	136, // 157: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
-	192, // 158: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
-	136, // 159: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
-	192, // 160: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
-	192, // 161: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
-	192, // 162: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
-	140, // 163: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
-	192, // 164: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
-	192, // 165: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
-	140, // 166: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
-	192, // 167: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
-	192, // 168: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
-	192, // 169: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
-	192, // 170: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
-	192, // 171: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
-	192, // 172: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
-	192, // 173: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
-	142, // 174: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 175: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
-	142, // 176: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 177: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
-	142, // 178: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 179: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
-	142, // 180: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 181: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
-	142, // 182: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 183: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
-	142, // 184: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
-	192, // 185: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
-	192, // 186: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
-	192, // 187: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
-	192, // 188: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	192, // 189: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	192, // 190: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	192, // 191: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
-	2,   // 192: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	192, // 193: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	192, // 194: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	192, // 195: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
-	192, // 196: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
-	158, // 197: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
-	159, // 198: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
-	159, // 199: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
-	162, // 200: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
-	161, // 201: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	192, // 202: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	192, // 203: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
-	160, // 204: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	192, // 205: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	192, // 206: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	192, // 207: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	192, // 208: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
-	164, // 209: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
-	165, // 210: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
-	166, // 211: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
-	167, // 212: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
-	168, // 213: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
-	169, // 214: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	192, // 215: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	192, // 216: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
-	171, // 217: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	192, // 218: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
-	173, // 219: hostnode.v1.ContentRequested.source:type_name -> hostnode.v1.ContentSource
-	192, // 220: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
-	173, // 221: hostnode.v1.ContentSourceAdded.source:type_name -> hostnode.v1.ContentSource
-	192, // 222: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
-	192, // 223: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
-	192, // 224: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
-	192, // 225: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
-	192, // 226: hostnode.v1.PackingSet.at:type_name -> google.protobuf.Timestamp
-	192, // 227: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
-	192, // 228: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
-	192, // 229: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
-	192, // 230: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
-	192, // 231: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
-	192, // 232: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
-	192, // 233: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
-	192, // 234: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
-	192, // 235: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
-	192, // 236: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
-	192, // 237: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
-	192, // 238: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
-	193, // 239: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 240: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	241, // [241:241] is the sub-list for method output_type
-	241, // [241:241] is the sub-list for method input_type
-	240, // [240:241] is the sub-list for extension type_name
-	239, // [239:240] is the sub-list for extension extendee
-	0,   // [0:239] is the sub-list for field type_name
+	194, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	194, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	194, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	194, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	194, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	194, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	194, // 146: hostnode.v1.SettingsChanged.at:type_name -> google.protobuf.Timestamp
+	128, // 147: hostnode.v1.SettingsChanged.changes:type_name -> hostnode.v1.SettingChange
+	194, // 148: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	194, // 149: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	194, // 150: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	194, // 151: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	194, // 152: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	132, // 153: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
+	194, // 154: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	194, // 155: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	2,   // 156: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
+	194, // 157: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	194, // 158: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
+	138, // 159: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
+	194, // 160: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
+	138, // 161: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
+	194, // 162: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
+	194, // 163: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
+	194, // 164: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
+	142, // 165: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
+	194, // 166: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
+	194, // 167: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
+	142, // 168: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
+	194, // 169: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
+	194, // 170: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
+	194, // 171: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
+	194, // 172: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
+	194, // 173: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
+	194, // 174: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
+	194, // 175: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
+	144, // 176: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 177: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
+	144, // 178: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 179: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
+	144, // 180: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 181: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
+	144, // 182: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 183: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
+	144, // 184: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 185: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
+	144, // 186: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
+	194, // 187: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
+	194, // 188: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
+	194, // 189: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
+	194, // 190: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	194, // 191: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	194, // 192: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	194, // 193: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	2,   // 194: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
+	194, // 195: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	194, // 196: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	194, // 197: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	194, // 198: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	160, // 199: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
+	161, // 200: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
+	161, // 201: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
+	164, // 202: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
+	163, // 203: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
+	194, // 204: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	194, // 205: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	162, // 206: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
+	194, // 207: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	194, // 208: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	194, // 209: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	194, // 210: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	166, // 211: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
+	167, // 212: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
+	168, // 213: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
+	169, // 214: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
+	170, // 215: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
+	171, // 216: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
+	194, // 217: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	194, // 218: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	173, // 219: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
+	194, // 220: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
+	175, // 221: hostnode.v1.ContentRequested.source:type_name -> hostnode.v1.ContentSource
+	194, // 222: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
+	175, // 223: hostnode.v1.ContentSourceAdded.source:type_name -> hostnode.v1.ContentSource
+	194, // 224: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
+	194, // 225: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
+	194, // 226: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
+	194, // 227: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
+	194, // 228: hostnode.v1.PackingSet.at:type_name -> google.protobuf.Timestamp
+	194, // 229: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
+	194, // 230: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
+	194, // 231: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
+	194, // 232: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
+	194, // 233: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
+	194, // 234: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
+	194, // 235: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
+	194, // 236: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
+	194, // 237: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
+	194, // 238: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
+	194, // 239: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
+	194, // 240: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
+	195, // 241: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 242: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	243, // [243:243] is the sub-list for method output_type
+	243, // [243:243] is the sub-list for method input_type
+	242, // [242:243] is the sub-list for extension type_name
+	241, // [241:242] is the sub-list for extension extendee
+	0,   // [0:241] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -14993,15 +15167,15 @@ func file_hostnode_messages_proto_init() {
 	file_hostnode_messages_proto_msgTypes[58].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[96].OneofWrappers = []any{}
 	file_hostnode_messages_proto_msgTypes[119].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[149].OneofWrappers = []any{}
-	file_hostnode_messages_proto_msgTypes[150].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[151].OneofWrappers = []any{}
+	file_hostnode_messages_proto_msgTypes[152].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   191,
+			NumMessages:   193,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

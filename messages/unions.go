@@ -183,6 +183,7 @@ func (*TermEnded) hostEvent()       {}
 func (*WorkQuarantined) hostEvent() {}
 func (*QuarantineEnded) hostEvent() {}
 func (*RecordWentBack) hostEvent()  {}
+func (*SettingsChanged) hostEvent() {}
 
 // ValidatorEvent is an event of an account that marks missing proofs of others.
 //

@@ -64,6 +64,30 @@ type starts struct {
 	Terms         []Term
 	// HostLedger is the member that has the host's own ledger; empty: none, or it is not known.
 	HostLedger events.Member
+	// Changed counts the changes of settings; Changes are the newest ones, the newest last.
+	Changed uint64
+	Changes []SettingChange
+}
+
+// keptChanges is the most changes of settings that are kept for each host. The older ones are in the record.
+const keptChanges = 2_000
+
+// SettingChange is a change of one setting, as a start found it. Its time is by the machine's clock.
+type SettingChange struct {
+	// Number counts the changes of the host from 1.
+	Number uint64    `json:"number"`
+	At     time.Time `json:"at"`
+	Epoch  uint64    `json:"epoch"`
+	// Member is whose setting it is; empty: the host was one process.
+	Member  events.Member `json:"member,omitempty"`
+	Version string        `json:"version"`
+	Key     string        `json:"key"`
+	// Before and After are as people may see them. Hidden says that what is not shown of them differs.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Source is default, file, environment or flag; empty: the program has no such setting any more.
+	Source string `json:"source"`
+	Hidden bool   `json:"hidden,omitempty"`
 }
 
 // hostEvent is an event of the host's stream that a running process wrote.
@@ -100,6 +124,16 @@ func (s *starts) fold(e messages.HostEvent, l Limits) {
 		if n := len(s.Terms); n > 0 && s.Terms[n-1].Term == e.GetTerm() {
 			s.Terms[n-1].Ended = at(e)
 		}
+	case *messages.SettingsChanged:
+		run := s.hear(e)
+		for _, c := range e.GetChanges() {
+			s.Changed++
+			s.Changes, _ = recent(s.Changes, SettingChange{
+				Number: s.Changed, At: at(e), Epoch: e.GetEpoch(), Member: run.Member, Version: e.GetVersion(),
+				Key: c.GetKey(), Before: c.GetBefore(), After: c.GetAfter(), Source: c.GetSource(),
+				Hidden: c.GetHidden(),
+			}, keptChanges)
+		}
 	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
 		s.hear(e.(hostEvent))
 	}
@@ -130,6 +164,14 @@ func (s *starts) stopped() bool {
 		}
 	}
 	return len(known) > 0
+}
+
+// SettingChanges are the newest changes of a host's settings, the newest last.
+func (v *Views) SettingChanges(host string) []SettingChange {
+	if h := v.hosts[host]; h != nil {
+		return slices.Clone(h.starts.Changes)
+	}
+	return nil
 }
 
 // Hosts is the view of the hosts and their runs.

@@ -254,6 +254,11 @@ func (p *Projector) Earnings() EarningsView { return look(p, (*Views).Earnings) 
 // Hosts is the view of the hosts and their runs.
 func (p *Projector) Hosts() HostsView { return look(p, (*Views).Hosts) }
 
+// SettingChanges are the newest changes of a host's settings, the newest last.
+func (p *Projector) SettingChanges(host string) []SettingChange {
+	return look(p, func(v *Views) []SettingChange { return v.SettingChanges(host) })
+}
+
 // Validators is the view of what was marked.
 func (p *Projector) Validators() ValidatorsView { return look(p, (*Views).Validators) }
 

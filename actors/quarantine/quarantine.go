@@ -90,7 +90,7 @@ func (q *List) Fold(e messages.HostEvent) {
 	case *messages.QuarantineEnded:
 		delete(q.items, shell.Subject{Kind: shell.SubjectKind(e.GetKind()), Key: e.GetKey()})
 	case *messages.HostStarted, *messages.HostStopped, *messages.HostHeartbeat, *messages.RecordWentBack,
-		*messages.TermTaken, *messages.TermEnded:
+		*messages.SettingsChanged, *messages.TermTaken, *messages.TermEnded:
 	}
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -21,8 +23,10 @@ func (a *app) configCommand() *cobra.Command {
 		}),
 	}
 	config.AddFlags(shown.Flags())
-	about := &cobra.Command{Use: "config", Short: "Show the settings in use, or an example with all of them"}
-	return cli.Group(about, shown, &cobra.Command{
+	about := &cobra.Command{
+		Use: "config", Short: "Show the settings in use, how they changed, or an example with all of them",
+	}
+	return cli.Group(about, shown, a.configHistoryCommand(), &cobra.Command{
 		Use: "example", Short: "Print a configuration file with every setting explained", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.JSON {
@@ -33,6 +37,51 @@ func (a *app) configCommand() *cobra.Command {
 			return err
 		},
 	})
+}
+
+func (a *app) configHistoryCommand() *cobra.Command {
+	var q api.SettingChangesQuestion
+	cmd := &cobra.Command{
+		Use: "history [KEY]", Short: "List what starts of the host found changed in its settings",
+		Args: cobra.MaximumNArgs(1),
+		Long: `List what starts of the host found changed in its settings, the newest first; with a
+key, such as sales.maxWorkers, only that setting. Each start with "hostnode run"
+records what differs from the one before; the first one all that is not the default.
+Secrets are hidden; that one was changed is shown.`,
+	}
+	cmd.Flags().IntVar(&q.Limit, "limit", api.DefaultPage, fmt.Sprintf("most `changes`, at most %d", api.MaxPage))
+	cmd.Flags().StringVar(&q.Cursor, "cursor", "", "go on after an earlier list, with the `cursor` at its end")
+	ask := func(ctx context.Context, b api.Backend, args []string) (api.SettingChanges, error) {
+		if len(args) > 0 {
+			q.Key = args[0]
+		}
+		return api.ListSettingChanges.Ask(ctx, b, q)
+	}
+	return cli.AsAt(a.App, cmd, ask, printSettingChanges)
+}
+
+func printSettingChanges(p *cli.Printer, h api.SettingChanges) error {
+	if len(h.Changes) == 0 {
+		return p.None("no change of a setting is recorded", h.AsOf)
+	}
+	rows := [][]string{{"TIME", "MEMBER", "SETTING", "BEFORE", "AFTER", "SOURCE", "VERSION"}}
+	cluster := false
+	for _, c := range h.Changes {
+		cluster = cluster || c.Member != ""
+		after := cmp.Or(c.After, `""`)
+		if c.Before == c.After && c.Hidden {
+			after += " (changed)"
+		}
+		rows = append(rows, []string{
+			cli.Clock(c.At), string(c.Member), c.Key, cmp.Or(c.Before, `""`), after, cmp.Or(c.Source, "-"), c.Version,
+		})
+	}
+	p.Rows(cli.Without(rows, map[string]bool{"MEMBER": !cluster}))
+	if h.Next != "" {
+		p.Line("older ones: --cursor %s", h.Next)
+	}
+	p.AsOf(h.AsOf)
+	return nil
 }
 
 type settingsAnswer struct {

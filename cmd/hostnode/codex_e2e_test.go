@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 )
@@ -53,7 +54,7 @@ func TestCodexSDKBuysStorageAndReadsItBack(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		failed = run(ctx, c, node.Begin{Version: versionText()}, logrus.NewEntry(logger))
+		failed = run(ctx, config.Loaded{Config: c}, node.Begin{Version: versionText()}, logrus.NewEntry(logger))
 	}()
 	defer func() {
 		cancel()

@@ -49,7 +49,8 @@ slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			log := cli.NewLog(c.Config, cmd.ErrOrStderr())
-			err := run(cmd.Context(), c.Config, begin, log)
+			begin.Settings = c.Recorded
+			err := run(cmd.Context(), c, begin, log)
 			if err == nil {
 				log.Info("the host has stopped")
 			}
@@ -63,7 +64,7 @@ slower: it goes on from its events at the next start.`,
 }
 
 // run runs a host until ctx ends or it cannot go on.
-func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Entry) (err error) {
+func run(ctx context.Context, c config.Loaded, begin node.Begin, log *logrus.Entry) (err error) {
 	defer endsInTime(ctx, func() {
 		log.Errorf("the host has not ended %s after it was told to, so it ends now, which is as safe as a kill; "+
 			"it waits for:", endTime)
@@ -79,8 +80,8 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 			_ = l.Close()
 		}
 	}()
-	codex := newCodex(c, &begin)
-	p, err := node.Take(c, begin, log)
+	codex := newCodex(c.Config, &begin)
+	p, err := node.Take(c.Config, begin, log)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func run(ctx context.Context, c config.Config, begin node.Begin, log *logrus.Ent
 	live := running(p, c)
 	defer live.End()
 	server.Answer(live)
-	codex.serve(live, p, c, log)
+	codex.serve(live, p, c.Config, log)
 	defer func() { err = errors.Join(err, codex.Close()) }()
 	served, err := serveEvents(p.Store, serving, log)
 	if err != nil {
@@ -164,7 +165,7 @@ type apiServer struct {
 func (s apiServer) Close() error { return errors.Join(s.tcp.Close(), s.Server.Close()) }
 
 // listen answers from the beginning, so that people can see what a start waits for.
-func listen(p *node.Process, c config.Config, codex *codex, log *logrus.Entry) (s apiServer, err error) {
+func listen(p *node.Process, c config.Loaded, codex *codex, log *logrus.Entry) (s apiServer, err error) {
 	s.tcp, err = access.Listen(access.Config{API: c.API, Tokens: access.In(p.Dir.Tokens(), time.Now), Log: log})
 	if err != nil {
 		return s, err
@@ -185,11 +186,11 @@ func listen(p *node.Process, c config.Config, codex *codex, log *logrus.Entry) (
 }
 
 // standby answers while the host starts or stops.
-func standby(p *node.Process, c config.Config) *api.Standby {
+func standby(p *node.Process, c config.Loaded) *api.Standby {
 	cfg := api.StandbyConfig{
 		Facts: p.Facts, Projector: p.Projector, Source: api.Source{
 			Member: c.Member(), DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-			Machines: machines.API(),
+			Machines: machines.API(), Settings: c.Settings(),
 		},
 	}
 	if p.Store != nil {
@@ -199,11 +200,12 @@ func standby(p *node.Process, c config.Config) *api.Standby {
 }
 
 // running answers while the host runs.
-func running(p *node.Process, c config.Config) *api.Live {
+func running(p *node.Process, c config.Loaded) *api.Live {
 	live := api.LiveConfig{
 		Source: api.Source{
 			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
-			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c, p.Dir.Layout), Machines: machines.API(),
+			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c.Config, p.Dir.Layout), Machines: machines.API(),
+			Settings: c.Settings(),
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,

@@ -27,7 +27,7 @@ func TestAPortThatIsTakenIsKnownBeforeTheHostBegins(t *testing.T) {
 	defer taken.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	c := config.Config{DataDir: dir, ServeEvents: config.ServeEvents{Listen: taken.Addr().String()}}
-	err = run(t.Context(), c, node.Begin{}, cli.NewLog(c, t.Output()))
+	err = run(t.Context(), config.Loaded{Config: c}, node.Begin{}, cli.NewLog(c, t.Output()))
 	if !errors.Is(err, eventserver.ErrListen) {
 		t.Fatalf("run: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestTheAPIIsServedOverTCPFromTheBeginning(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	server, err := listen(p, c.Config, &codex{}, log)
+	server, err := listen(p, c, &codex{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestTheAPIIsServedOverTCPFromTheBeginning(t *testing.T) {
 		}
 	}
 	c.API.Listen = strings.TrimPrefix(server.tcp.URL(), "http://")
-	if _, err := listen(p, c.Config, &codex{}, log); !errors.Is(err, problem.ErrAPIAddress) {
+	if _, err := listen(p, c, &codex{}, log); !errors.Is(err, problem.ErrAPIAddress) {
 		t.Errorf("at an address that is taken: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	c.Chain.Endpoint, c.Chain.Contract = silentPort(t), "0x00000000000000000000000000000000000000cc"
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, c, node.Begin{}, cli.NewLog(c, t.Output())) }()
+	go func() { ended <- run(ctx, config.Loaded{Config: c}, node.Begin{}, cli.NewLog(c, t.Output())) }()
 	client := api.NewClient(datadir.At(c.DataDir).Socket())
 	defer client.Close()
 	waiting, cancel := context.WithTimeout(ctx, patience)

@@ -16,6 +16,15 @@ func Table() []events.Entry {
 			At: at, Epoch: 1, ChainId: 1337, Genesis: events.ExampleID, Contract: events.ExampleAddress,
 			Version: "0.1.0", Node: "hostnode",
 		}),
+		entry("SettingsChanged", &messages.SettingsChanged{
+			At: at, Epoch: 1, Version: "0.1.0", Changes: []*messages.SettingChange{
+				{
+					Key: "alerts.webhook", After: "https://alerts.example/***", Source: "environment",
+					Seal: "0123456789abcdef", Hidden: true,
+				},
+				{Key: "quota", Before: "20GiB", After: "30GiB", Source: "file"},
+			},
+		}),
 		entry("HostStopped", &messages.HostStopped{At: at, Epoch: 1}),
 		entry("HostHeartbeat", &messages.HostHeartbeat{At: at, Epoch: 1}),
 		entry("TermTaken", &messages.TermTaken{At: at, Epoch: 1, Term: 1, Member: "north"}),

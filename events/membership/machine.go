@@ -42,7 +42,7 @@ func (h Host) evolve(e Event) Host {
 	case *messages.QuarantineEnded:
 		h = h.tried(e.GetKind(), e.GetKey())
 	case *messages.HostStopped, *messages.HostHeartbeat, *messages.TermTaken, *messages.TermEnded,
-		*messages.RecordWentBack:
+		*messages.RecordWentBack, *messages.SettingsChanged:
 	}
 	return h
 }

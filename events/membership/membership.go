@@ -46,6 +46,9 @@ type Process struct {
 	Since, Heard, Stopped time.Time
 	// HostLedger says that the member's ledger is the host's (events.CapacityStream).
 	HostLedger bool
+	// Settings are those of the member that are not the defaults, as far as they are recorded, in the order of their
+	// keys.
+	Settings []Setting
 }
 
 // Term is a time in which one process runs what runs once per host.
@@ -124,6 +127,9 @@ func Evolve(s State, e Event) State {
 	case *messages.TermEnded:
 		own := e.GetTerm() == s.Term.Number && e.GetEpoch() == s.Term.Epoch
 		return s.heard(e).endTerm(own, events.TimeFromMessage(e.GetAt()))
+	case *messages.SettingsChanged:
+		s = s.heard(e)
+		return s.change(e.GetEpoch(), func(p *Process) { p.set(e.GetChanges()) })
 	case *messages.HostHeartbeat, *messages.WorkQuarantined, *messages.QuarantineEnded, *messages.RecordWentBack:
 		return s.heard(e.(signs))
 	}
@@ -145,6 +151,7 @@ func (s State) start(e *messages.HostStarted) State {
 	s.Processes = slices.Clone(s.Processes)
 	if found {
 		p.HostLedger = p.HostLedger || s.Processes[i].HostLedger
+		p.Settings = s.Processes[i].Settings
 		s.Processes[i] = p
 	} else {
 		s.Processes = slices.Insert(s.Processes, i, p)

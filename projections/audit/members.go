@@ -170,6 +170,8 @@ func (a *auditor) judgeHost(h *host, p place, m messages.HostEvent) {
 		said = fmt.Sprintf("the host stopped epoch %d", e.GetEpoch())
 	case *messages.HostHeartbeat:
 		said = fmt.Sprintf("a process of epoch %d lives", e.GetEpoch())
+	case *messages.SettingsChanged:
+		said = fmt.Sprintf("a process of epoch %d has other settings", e.GetEpoch())
 	case *messages.WorkQuarantined:
 		said = fmt.Sprintf("a process of epoch %d leaves %s alone", e.GetEpoch(), e.GetKind())
 	case *messages.QuarantineEnded:

@@ -72,6 +72,7 @@ func memberBreaches() []breach {
 		{"a start is not counted", HostEpoch, "HostStarted", host(6, &messages.HostStarted{
 			Epoch: 6, ChainId: 1337, Genesis: zeros, Contract: events.Address{2}.String(), Member: "west",
 		})},
+		{"a replaced process has settings", HostEpoch, "SettingsChanged", host(4, &messages.SettingsChanged{Epoch: 2})},
 		{"a replaced process lives", HostEpoch, "HostHeartbeat", host(4, &messages.HostHeartbeat{Epoch: 2})},
 		{"the host without members lives", HostEpoch, "HostHeartbeat", host(4, &messages.HostHeartbeat{Epoch: 1})},
 		{"an epoch that never started lives", HostEpoch, "HostHeartbeat", host(4, &messages.HostHeartbeat{Epoch: 9})},

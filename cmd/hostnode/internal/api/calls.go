@@ -33,6 +33,8 @@ var (
 		func(r SectorReader, ctx context.Context, q TimelineQuestion) (SectorTimeline, error) {
 			return r.SectorTimeline(ctx, q.Number, projections.Page{From: q.From, Most: q.Most})
 		})
+	ListSettingChanges = Question("settings/history", "What starts found changed in the settings, the newest first",
+		SettingsReader.SettingChanges)
 )
 
 // The reports: money, duties and the queue, a page at a time.
@@ -87,6 +89,8 @@ var (
 	ListChecks = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
 	ShowCheck  = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
 	RunAudit   = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
+	ListSettings = Inspect("settings", "The settings, and where their values come from",
+		plain[SettingsReader, None](SettingsReader.Settings))
 
 	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
 )
@@ -158,7 +162,7 @@ func Calls() []Route {
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
 		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{}, ShowEarnings, ListDays,
 		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
-		BeginCheck, ListChecks, ShowCheck, CancelCheck,
+		BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])

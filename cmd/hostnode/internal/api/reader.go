@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
@@ -27,6 +28,7 @@ type viewer interface {
 	Read(with func(*projections.Views))
 	Earnings() projections.EarningsView
 	Hosts() projections.HostsView
+	SettingChanges(host string) []projections.SettingChange
 	Validators() projections.ValidatorsView
 	Sectors() projections.SectorsView
 	Of(category string) (rows map[string]any, known bool)
@@ -48,6 +50,8 @@ type Source struct {
 	Fallbacks []string
 	// Files are those of sectors and pieces, for audits; nil: they are not here.
 	Files FilesOf
+	// Settings are those of the process.
+	Settings []config.Setting
 	// Machines bring calls of their own.
 	Machines []Machine
 	// Now is the machine's clock; nil: time.Now.

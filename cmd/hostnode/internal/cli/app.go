@@ -134,7 +134,7 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 	offline, err := api.OpenOffline(cmd.Context(), api.OfflineConfig{
 		Source: api.Source{
 			Account: account, DataDir: c.DataDir, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-			Files: files, Now: a.Now, Machines: a.Machines,
+			Files: files, Now: a.Now, Machines: a.Machines, Settings: c.Settings(),
 		},
 		Log: NewLog(quiet, a.Stderr), Quota: c.Quota, Node: machine,
 		Store: stores.FromConfig(c.Config), Changes: want == Change || want == Create, Create: want == Create,

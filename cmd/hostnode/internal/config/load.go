@@ -41,9 +41,13 @@ type Sources struct {
 
 // Setting is a value with its source, for people.
 type Setting struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Source string `json:"source"`
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	// Default is the value if it is set nowhere; empty: none, or it follows from other settings.
+	Default string `json:"default"`
+	Source  string `json:"source"`
+	// About is a sentence on what it is for.
+	About string `json:"about"`
 	// Variable and Flag are its other names.
 	Variable string `json:"variable"`
 	Flag     string `json:"flag"`
@@ -61,8 +65,13 @@ type Loaded struct {
 // Settings lists all values with their sources, in the order of the struct.
 func (l Loaded) Settings() []Setting {
 	var all []Setting
-	for _, s := range settings(&l.Config) {
-		all = append(all, Setting{s.key, s.shown(), l.sources[s.key], s.variable(), "--" + s.flag()})
+	comments, def := fieldComments(), Default()
+	byDefault := settings(&def)
+	for i, s := range settings(&l.Config) {
+		all = append(all, Setting{
+			s.key, s.shown(), byDefault[i].text(), l.sources[s.key], comments[s.owner+"."+s.field.Name].short(),
+			s.variable(), "--" + s.flag(),
+		})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,7 +73,13 @@ func TestNoSecretOfASettingIsEverShown(t *testing.T) {
 				outputs = append(outputs, err.Error())
 			}
 			for _, shown := range loaded.Settings() {
-				outputs = append(outputs, shown.Value)
+				outputs = append(outputs, shown.Value, shown.Default)
+			}
+			for _, recorded := range loaded.Recorded([]byte("key")) {
+				outputs = append(outputs, fmt.Sprintf("%+v", recorded))
+				if err == nil && recorded.Key == s.key && (recorded.Seal == "" || recorded.Source != "environment") {
+					t.Errorf("that %s = %s changes is not seen: %+v", s.key, value, recorded)
+				}
 			}
 			for _, out := range outputs {
 				if strings.Contains(out, "planted-secret") {

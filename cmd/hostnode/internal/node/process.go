@@ -23,6 +23,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
+	"github.com/hostnode/hostnode/events/membership"
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections"
@@ -75,6 +76,9 @@ type Begin struct {
 	Rooms []MakeRoom
 	// Local has content on this machine that is not fetched from a source; nil: there is none.
 	Local storage.Objects
+	// Settings are all settings for the record, with changes of hidden values sealed with a key; nil: they are not
+	// recorded.
+	Settings func(key []byte) []membership.Given
 }
 
 // Take only takes the data directory, so that the process can answer while it starts.
@@ -190,7 +194,7 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 	}
 	options.Proves, options.Host.UsedDirectory = p.start.proves, p.used
 	options.Host.ClusterName, options.Host.TakeOver = c.Cluster.Name, o.TakeOver
-	options.Host.StoreAwaySince = p.start.storeAwaySince()
+	options.Host.StoreAwaySince, options.Host.Settings = p.start.storeAwaySince(), p.settings()
 	p.stopProving()
 	err = againWhenLate(func() (err error) {
 		p.Node, err = Start(ctx, options)
@@ -203,6 +207,19 @@ func (p *Process) startNode(ctx context.Context, account events.Address, key *ec
 		p.pace(ctx, c.Devchain.BlockInterval)
 	}
 	return nil
+}
+
+// settings are those for the record. A host that cannot tell them starts all the same.
+func (p *Process) settings() []membership.Given {
+	if p.begin.Settings == nil {
+		return nil
+	}
+	key, err := p.Dir.SealKey()
+	if err != nil {
+		p.log.Warnf("the settings of this start are not recorded: %v", err)
+		return nil
+	}
+	return p.begin.Settings(key)
 }
 
 // parts are what a node needs besides the record and the chain.
