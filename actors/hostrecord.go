@@ -59,8 +59,9 @@ func (h *hostRecord) known(m messages.HostEvent) { h.set(membership.Evolve(h.val
 // hostEvent is an event of the host's stream; each has a time.
 type hostEvent = quarantine.Event
 
-// takeOver appends HostStarted with the next epoch, together with what differs in the settings: so the record of a start
-// is whole, or not there. It refuses the record of another chain, and asks a store that does not answer until ctx ends.
+// takeOver appends HostStarted with the next epoch, together with what differs in the settings: so the record of a
+// start is whole, or not there. It refuses the record of another chain, and asks a store that does not answer until ctx
+// ends.
 // ErrTakenOver: another process began at the same moment and was faster.
 func (h *hostRecord) takeOver(ctx context.Context, cfg Config, m *marketRecord) error {
 	for {

@@ -44,8 +44,10 @@ func (v *Views) State(c *snapshot.Coder) {
 
 // parts are what a checkpoint holds of a host.
 func (h *host) parts() []any {
-	all := []any{&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.incomes, &h.periods,
-		&h.validator}
+	all := []any{
+		&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.incomes, &h.periods,
+		&h.validator,
+	}
 	for _, category := range slices.Sorted(maps.Keys(h.own)) {
 		all = append(all, h.own[category].State())
 	}

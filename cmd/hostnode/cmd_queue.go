@@ -12,10 +12,12 @@ import (
 )
 
 func (a *app) queueCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "queue", Short: "Show how many slots wait, which are in work, and which were refused", Args: cobra.NoArgs,
 		RunE: cli.Asking(a.App, cli.Look, cli.Plain(api.ShowQueue), printQueue),
 	}
+	cmd.AddCommand(a.waitingCommand())
+	return cmd
 }
 
 func printQueue(p *cli.Printer, q api.Queue) error {

@@ -118,6 +118,13 @@ func run(ctx context.Context, c config.Loaded, begin node.Begin, log *logrus.Ent
 	defer func() { err = errors.Join(err, served.Close()) }()
 	log.WithField("account", p.Account.String()).Infof(
 		"the host runs; look at it with: hostnode status --data-dir %s", p.Dir.Root)
+	return untilEnd(ctx, p, served, server.tcp, log)
+}
+
+// untilEnd waits until the host is told to stop, or something that it cannot do without has ended.
+func untilEnd(
+	ctx context.Context, p *node.Process, served *eventserver.Server, tcp *access.Server, log *logrus.Entry,
+) error {
 	select {
 	case <-ctx.Done():
 		log.Info("stopping: no new sales; if it hosts slots, start it again before their next proofs are due, " +
@@ -125,7 +132,7 @@ func run(ctx context.Context, c config.Loaded, begin node.Begin, log *logrus.Ent
 		return nil
 	case err := <-served.Failed():
 		return err
-	case err := <-server.tcp.Failed():
+	case err := <-tcp.Failed():
 		return err
 	case err := <-p.Left():
 		return fmt.Errorf("this process is no member of the host any more: %w", err)

@@ -76,7 +76,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	who, err := g.admit(h, r)
 	if err != nil {
-		refuse(w, err)
+		refuse(w, r, err)
 		return
 	}
 	r.Header.Del("Authorization") // So that nothing behind this can log a secret.
@@ -193,9 +193,13 @@ func hostOf(address string) string {
 	return strings.ToLower(address)
 }
 
-// refuse answers with a problem.
-func refuse(w http.ResponseWriter, err error) {
+// refuse answers with a problem; below Codex's paths with its sentence, as Codex's clients expect.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := rows.All().Explain(err)
+	if below(r.URL.Path, codexPaths) {
+		http.Error(w, p.Detail+". "+p.Hint+" ["+p.Code+"]", p.Status)
+		return
+	}
 	body, err := json.Marshal(p)
 	if err != nil { // It has only texts and a number.
 		panic(err)

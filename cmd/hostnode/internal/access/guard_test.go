@@ -3,7 +3,9 @@ package access_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -79,14 +81,20 @@ func (d *door) ask(method, target string, headers ...string) *http.Response {
 	return answer.Result()
 }
 
-// refuses checks that a request is refused with a problem of this code, and not let in.
+// refuses checks that a request is refused with a problem of this code, in words for Codex, and not let in.
 func (d *door) refuses(t testing.TB, code, method, target string, headers ...string) {
 	t.Helper()
 	before := d.let
 	answer := d.ask(method, target, headers...)
 	var p problem.Problem
-	err := json.NewDecoder(answer.Body).Decode(&p)
 	kind := answer.Header.Get("Content-Type")
+	text, err := io.ReadAll(answer.Body)
+	if strings.HasPrefix(target, "/api/codex/") || strings.HasPrefix(target, "/api/storage/") {
+		if strings.HasSuffix(string(text), " ["+code+"]\n") && answer.StatusCode >= 400 && d.let == before {
+			return
+		}
+	}
+	err = errors.Join(err, json.Unmarshal(text, &p))
 	if err != nil || p.Code != code || p.Status != answer.StatusCode || d.let != before || kind != "application/problem+json" {
 		t.Errorf("%s %s %q: %d %s %+v, %v, let in: %v, want %s",
 			method, target, headers, answer.StatusCode, kind, p, err, d.let != before, code)

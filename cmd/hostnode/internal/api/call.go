@@ -18,8 +18,8 @@ import (
 
 // Call is one question to a host, or one order: where it is in the API, and who answers it. All that the server, its
 // clients and the OpenAPI document know of it is here. R is what somebody must be able to do to answer, Q the question
-// and A its answer. Q is as huma wants it: fields with the tag path or query travel in the address, with the tag default
-// if they are absent, and a field Body is the JSON body.
+// and A its answer. Q is as huma wants it: fields with the tag path or query travel in the address, with the tag
+// default if they are absent, and a field Body is the JSON body.
 type Call[R, Q, A any] struct {
 	method, path string // of the path, what follows Root
 	says         string // a line for the document

@@ -20,8 +20,8 @@ var (
 	ShowLedger  = Question("ledger", "How the quota is used", plain[Past, Then](Past.Ledger))
 	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
 	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
-	ListSales   = Question("sales", "The open sales and the newest settled ones, that which began last first", Past.Sales)
-	ShowSale    = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was never sold",
+	ListSales   = Question("sales", "The open sales and the newest settled ones, the newest first", Past.Sales)
+	ShowSale    = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was not sold",
 		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
 	ListSectors = Question("sectors", "All sectors, those that need a person first",
 		plain[SectorReader, Then](SectorReader.Sectors))
@@ -39,7 +39,7 @@ var (
 
 // The reports: money, duties and the queue, a page at a time.
 var (
-	ShowEarnings = Question("earnings", "What the host earned, and may still earn", plain[Reports, Then](Reports.Earnings))
+	ShowEarnings = Question("earnings", "What was earned, and may still be earned", plain[Reports, Then](Reports.Earnings))
 	ListDays     = Question("earnings/days", "Earnings by day of chain time, the newest first",
 		func(r Reports, ctx context.Context, q PageQuestion) (EarningsByDay, error) {
 			return r.EarningsByDay(ctx, q.Paging)
@@ -52,8 +52,8 @@ var (
 	ListDuties  = Question("duties", "What is owed on chain and by when, the soonest deadline first", Reports.Duties)
 	ListPeriods = Question("duties/periods", "How many proofs were due, made and missed, by period",
 		func(r Reports, ctx context.Context, q PageQuestion) (Periods, error) { return r.Periods(ctx, q.Paging) })
-	ListTransactions = Question("transactions", "The transactions of the account, the newest first", Reports.Transactions)
-	ListProofs       = Question("proofs", "The proofs that were owed for slots, the newest period first", Reports.Proofs)
+	ListTransactions = Question("transactions", "The account's transactions, the newest first", Reports.Transactions)
+	ListProofs       = Question("proofs", "The proofs that slots owed, the newest period first", Reports.Proofs)
 	ListQueued       = Question("queue/slots", "The slots that wait, with their places and what they wait for",
 		Reports.QueuedSlots)
 )
@@ -86,9 +86,9 @@ var (
 		plain[QuarantineReader, None](QuarantineReader.Quarantine))
 	ListPieces = Inspect("pieces", "The pieces that the host keeps",
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
-	ListChecks = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
-	ShowCheck  = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
-	RunAudit   = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
+	ListChecks   = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
+	ShowCheck    = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
+	RunAudit     = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 	ListSettings = Inspect("settings", "The settings, and where their values come from",
 		plain[SettingsReader, None](SettingsReader.Settings))
 
@@ -160,7 +160,9 @@ func Calls() []Route {
 		ShowStatus, ShowLedger, ListAvailabilities, AddAvailability, SetAvailability, RemoveAvailability, ListSales,
 		ShowSale, ShowQueue, ListMembers, PauseQueue, ResumeQueue, MakeBackup, ListQuarantine, TryAgain, ListSectors,
 		ListFaults, ShowSector, ShowTimeline, ListPieces, ImportPiece, RemovePiece, BeginSector, PlacePiece, RunAudit,
-		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord, watching{}, ShowEarnings, ListDays,
+		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord,
+		watching{},
+		ShowEarnings, ListDays,
 		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
 		BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}

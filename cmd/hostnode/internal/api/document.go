@@ -51,9 +51,9 @@ func newAPI(mux humago.Mux) huma.API {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "hostnode", Version: "1",
-				Description: "All that a host can be asked and told. Sizes are bytes, durations seconds, and amounts decimal " +
-					"strings of token base units. Of an id in a path, a beginning is enough if no other id has the same. " +
-					"Errors are application/problem+json with a stable code (docs/errors.md).",
+				Description: "All that a host can be asked and told. Sizes are bytes, durations seconds, and amounts " +
+					"decimal strings of token base units. Of an id in a path, a beginning is enough if no other id " +
+					"has the same. Errors are application/problem+json with a stable code (docs/errors.md).",
 			},
 			Components: &huma.Components{Schemas: schemas},
 		},
@@ -108,7 +108,7 @@ var errInternal = errors.New("the answer could not be made")
 
 // told is what is wrong with one value.
 func told(err error) string {
-	d, ok := err.(huma.ErrorDetailer) //nolint:errorlint // It is the type that huma gives.
+	d, ok := err.(huma.ErrorDetailer)
 	if !ok {
 		return err.Error()
 	}

@@ -79,7 +79,7 @@ func (f *faultRig) whose(conn net.Conn) *faulted {
 	if err != nil {
 		return nil
 	}
-	sockets, err := proc.NetTCP()
+	sockets, err := proc.NetTCP() //nolint:staticcheck // What replaces it needs a capability of the process.
 	if err != nil {
 		return nil
 	}

@@ -80,8 +80,9 @@ func ordering(a *cli.App, verb, short string) *cobra.Command {
 	}, printShown)
 	if verb == maintenance {
 		formats := []string{time.RFC3339, time.DateOnly}
-		cmd.Flags().TimeVar(&o.Body.From, "from", o.Body.From, formats, "when it begins: 2026-11-20T08:00:00Z (default: now)")
-		cmd.Flags().TimeVar(&o.Body.Until, "until", o.Body.Until, formats, "when it ends")
+		from, until := &o.Body.From, &o.Body.Until
+		cmd.Flags().TimeVar(from, "from", *from, formats, "when it begins: 2026-11-20T08:00:00Z (default: now)")
+		cmd.Flags().TimeVar(until, "until", *until, formats, "when it ends")
 	}
 	cmd.Flags().StringVar(&o.Body.Reason, "reason", "", "the `reason`; it is recorded")
 	cli.WithBy(cmd, &o.Body.By)

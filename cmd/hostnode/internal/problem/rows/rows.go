@@ -63,7 +63,9 @@ var table = sync.OnceValue(func() problem.Table {
 })
 
 // all are in the order in which they are tried.
-var all = slices.Concat(hostRows, accessRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows)
+var all = slices.Concat(
+	hostRows, accessRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows,
+)
 
 // hostRows are about settings, the host's process, its account and the chain.
 var hostRows = []problem.Row{
