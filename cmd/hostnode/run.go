@@ -219,7 +219,7 @@ func running(p *node.Process, c config.Loaded) *api.Live {
 		Reach:     p.Content.Reach,
 		Outage:    func() health.OutageFacts { return p.Facts().Outage },
 		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: c.Sectors.Size, Quota: c.Quota,
-		Proves: p.Proves,
+		Proves: p.Proves, Alerts: p.Alerts,
 	}
 	if p.Development && c.API.Codex && len(c.Content.Sources) == 0 {
 		live.Reach = nil // What is bought through Codex's API is read here.

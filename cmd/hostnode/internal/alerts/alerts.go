@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ const (
 	// so more of them mean that everything is failing at once, and the first ones say
 	// so.
 	maxQueued = 100
+	// maxNewest is how many of the newest alerts are remembered for those who ask.
+	maxNewest = 100
 	// maxShown is how many bytes of a command's output, or of an answer, are logged.
 	maxShown = 1_000
 	// defaultTimeout limits a delivery if the settings do not.
@@ -59,7 +62,8 @@ type Sender struct {
 
 	mu      sync.Mutex
 	closed  bool
-	dropped int // since the last one that was taken
+	dropped int      // since the last one that was taken
+	newest  [][]byte // the oldest first
 }
 
 // New begins to deliver. Close ends it.
@@ -79,7 +83,7 @@ func New(cfg Config) *Sender {
 // Send queues an alert, any value with a JSON form. It never blocks: when too many
 // wait, the alert is dropped, and the log says so. A nil Sender delivers nothing.
 func (s *Sender) Send(alert any) {
-	if s == nil || s.cfg.Command == "" && s.cfg.Webhook == "" {
+	if s == nil {
 		return
 	}
 	body, err := json.Marshal(alert)
@@ -90,11 +94,12 @@ func (s *Sender) Send(alert any) {
 	body = []byte(events.HideSecrets(string(body), s.cfg.Secrets))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	s.newest = append(s.newest[max(0, len(s.newest)-maxNewest+1):], body)
+	if s.closed || s.cfg.Command == "" && s.cfg.Webhook == "" {
 		return
 	}
 	select {
-	case s.queue <- append(body, '\n'):
+	case s.queue <- append(slices.Clip(body), '\n'):
 		if s.dropped > 0 {
 			s.cfg.Log.Warnf("%d alerts were not delivered, as %d waited; they are in the log", s.dropped, maxQueued)
 		}
@@ -105,6 +110,13 @@ func (s *Sender) Send(alert any) {
 				"look whether alerts.command or alerts.webhook hangs", maxQueued)
 		}
 	}
+}
+
+// Newest are the newest alerts as they were sent, the oldest first.
+func (s *Sender) Newest() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.newest)
 }
 
 // Close delivers the waiting alerts, for at most the time of one delivery.

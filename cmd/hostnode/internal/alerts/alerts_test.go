@@ -188,3 +188,17 @@ func TestAnAlertTakesNoSecretOutOfTheProcess(t *testing.T) {
 		t.Errorf("%q", body)
 	}
 }
+
+func TestTheNewestAreRemembered(t *testing.T) {
+	const newest = 100
+	s := alerts.New(alerts.Config{Log: logrus.NewEntry(logrus.New()), Secrets: []string{"hush"}})
+	defer s.Close()
+	for i := range newest + 5 {
+		s.Send(map[string]any{"n": i, "text": "hush"})
+	}
+	all := s.Newest()
+	if len(all) != newest || !strings.Contains(string(all[0]), `"n":5,`) ||
+		!strings.Contains(string(all[newest-1]), fmt.Sprintf(`"n":%d,`, newest+4)) || strings.Contains(string(all[0]), "hush") {
+		t.Errorf("%d, from %s", len(all), all[0])
+	}
+}

@@ -21,7 +21,7 @@ var (
 	ShowQueue   = Question("queue", "The slot queue", plain[Past, Then](Past.Queue))
 	ListMembers = Question("members", "The processes that together are the host", plain[Past, Then](Past.Members))
 	ListSales   = Question("sales", "The open sales and the newest settled ones, the newest first", Past.Sales)
-	ShowSale    = Question("sales/{slot}", "The story of a slot: what was done with it and why, also if it was not sold",
+	ShowSale    = Question("sales/{slot}", "What was done with a slot and why, also if it was not sold",
 		func(p Past, ctx context.Context, q OfSlot) (Story, error) { return p.Sale(ctx, q.Slot) })
 	ListSectors = Question("sectors", "All sectors, those that need a person first",
 		plain[SectorReader, Then](SectorReader.Sectors))
@@ -39,7 +39,7 @@ var (
 
 // The reports: money, duties and the queue, a page at a time.
 var (
-	ShowEarnings = Question("earnings", "What was earned, and may still be earned", plain[Reports, Then](Reports.Earnings))
+	ShowEarnings = Question("earnings", "What was earned, and may be", plain[Reports, Then](Reports.Earnings))
 	ListDays     = Question("earnings/days", "Earnings by day of chain time, the newest first",
 		func(r Reports, ctx context.Context, q PageQuestion) (EarningsByDay, error) {
 			return r.EarningsByDay(ctx, q.Paging)
@@ -86,13 +86,14 @@ var (
 		plain[QuarantineReader, None](QuarantineReader.Quarantine))
 	ListPieces = Inspect("pieces", "The pieces that the host keeps",
 		plain[SectorOrders, None](SectorOrders.Pieces)).long()
+	ListAlerts   = Inspect("alerts", "What needs a person now, and what was told lately", (*Live).ListAlerts)
 	ListChecks   = Inspect("checks", "The checks that run or wait, and the newest that are over", (*Live).ListChecks)
 	ShowCheck    = Inspect("checks/{id}", "How far a check has come, and what it found", (*Live).ShowCheck)
 	RunAudit     = Inspect("audit", "Replay all streams, and say what is wrong with them", Inspector.Audit).long()
 	ListSettings = Inspect("settings", "The settings, and where their values come from",
 		plain[SettingsReader, None](SettingsReader.Settings))
 
-	ReplayStream = Inspect("streams/{stream}", "The state of one stream's machine, now or then", Inspector.Replay).long()
+	ReplayStream = Inspect("streams/{stream}", "The state of a stream's machine, now or then", Inspector.Replay).long()
 )
 
 // The orders.
@@ -164,7 +165,7 @@ func Calls() []Route {
 		watching{},
 		ShowEarnings, ListDays,
 		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
-		BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
+		ListAlerts, BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {
 		all = append(all, sectorOrders[verb])

@@ -56,6 +56,8 @@ type LiveConfig struct {
 	Proves string
 	// SectorSize is the padded size of a sector that begins without one.
 	SectorSize events.Bytes
+	// Alerts are the newest that were raised, the oldest first; nil: not known.
+	Alerts func() []health.Alert
 	// Answerers answer the orders of further machines.
 	Answerers []any
 	// Quota is what the host may use in all, as configured; 0: what the ledger says.
@@ -278,6 +280,26 @@ func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
 		return Quarantine{}, err
 	}
 	return Quarantine{AsOf: l.asOf(), Work: quarantinedWork(now.Quarantined)}, nil
+}
+
+// Alerts is what needs a person now, and what was told lately.
+type Alerts struct {
+	AsOf AsOf `json:"asOf"`
+	// Now are the obstacles and warnings of the status.
+	Now []Obstacle `json:"now"`
+	// Raised are the newest alerts since the host was started, the newest first, at most 100.
+	Raised []health.Alert `json:"raised"`
+}
+
+// ListAlerts tells what needs a person.
+func (l *Live) ListAlerts(ctx context.Context, _ None) (Alerts, error) {
+	s, err := l.Status(ctx)
+	out := Alerts{AsOf: s.AsOf, Now: slices.Concat(s.Readiness, s.Warnings), Raised: []health.Alert{}}
+	if l.cfg.Alerts != nil {
+		out.Raised = append(out.Raised, l.cfg.Alerts()...)
+		slices.Reverse(out.Raised)
+	}
+	return out, err
 }
 
 // TryAgain tries a piece of quarantined work again, by its name in the list.

@@ -28,7 +28,7 @@ const (
 
 // WatchQuestion says from where on events are told, and which.
 type WatchQuestion struct {
-	// LastEventID is what a browser sends when it connects again. It wins over After; without both, watching begins now.
+	// LastEventID is what a browser sends when it connects again. It wins over After. Without both it begins now.
 	LastEventID string          `header:"Last-Event-ID"`
 	After       events.Position `query:"after"`
 	Machine     string          `query:"machine" doc:"only events of this machine"`

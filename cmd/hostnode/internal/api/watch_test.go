@@ -335,3 +335,15 @@ func TestProbesSayWhatIsInTheWay(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatNeedsAPersonIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live, _, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) {
+			cfg.Alerts = func() []health.Alert { return []health.Alert{{Text: "first"}, {Text: "second"}} }
+		})
+		all, err := api.ListAlerts.Ask(t.Context(), live, api.None{})
+		if err != nil || len(all.Now) == 0 || all.Now[0].Hint == "" || len(all.Raised) != 2 || all.Raised[0].Text != "second" {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}

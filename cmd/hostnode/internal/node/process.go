@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/ecdsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -96,6 +97,17 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	})
 	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
 	return p, nil
+}
+
+// Alerts are the newest that were raised since the start, the oldest first.
+func (p *Process) Alerts() (all []health.Alert) {
+	for _, text := range p.alerts.Newest() {
+		var a health.Alert
+		if json.Unmarshal(text, &a) == nil { // It was made of one.
+			all = append(all, a)
+		}
+	}
+	return all
 }
 
 // Start opens everything in order, and starts the host. The error says what to do when
