@@ -44,7 +44,9 @@ type Status struct {
 	Members health.MembersFacts
 	// Unanswered is how many calls on the event store have no answer yet.
 	Unanswered int
-	Sales      []SaleStatus
+	// Hosting is how many slots this process hosts, ProofsDue how many proofs they owe now.
+	Hosting, ProofsDue int
+	Sales              []SaleStatus
 	// Disk is how much room the file system has.
 	Disk health.DiskStatus
 	// Scrub is the progress of the scrub.
@@ -84,10 +86,16 @@ func (h *Host) Status(ctx context.Context) (Status, error) {
 	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
 }
 
+// Standing is Status for people, who ask often: of many thousand sales it has those only that have a trouble, are
+// quarantined, or have damaged data.
+func (h *Host) Standing(ctx context.Context) (Status, error) {
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{troubled: true}))
+}
+
 // Room is how much room the disk had when it was measured last.
 func (h *Host) Room() health.DiskStatus { return h.disk.room.Now() }
 
-func (s *supervisor) status() Status {
+func (s *supervisor) status(troubled bool) Status {
 	st := Status{
 		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live, Proofs: s.Terms.Proofs,
 		Stalled: s.stalled(), Record: s.recordStatus(),
@@ -110,11 +118,19 @@ func (s *supervisor) status() Status {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
-	for _, slot := range s.sales.slots() {
-		if ag := s.sales.agents[slot]; ag.remote == "" {
+	for _, ag := range s.sales.agents {
+		if ag.remote != "" {
+			continue
+		}
+		if ag.state.Hosting() {
+			st.Hosting++
+		}
+		st.ProofsDue += len(ag.state.Duties)
+		if !troubled || ag.trouble.Error != "" || ag.Left != "" || ag.state.Damaged() {
 			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 		}
 	}
+	slices.SortFunc(st.Sales, func(a, b SaleStatus) int { return a.State.Slot.Compare(b.State.Slot) })
 	for _, p := range slices.Concat(s.pools, s.sectorPools) {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})

@@ -80,7 +80,7 @@ type (
 	}
 	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
-	showStatus struct{}
+	showStatus struct{ troubled bool } // of the sales, only those with a trouble
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
@@ -126,7 +126,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case isBooted:
 		a.Asker()(s.rooms.booted, nil)
 	case showStatus:
-		a.Asker()(s.status(), nil)
+		a.Asker()(s.status(m.troubled), nil)
 	case queue.Unpaid:
 		a.Asker()(s.sales.outstanding(), nil)
 	case refillBegins:

@@ -195,7 +195,7 @@ func (d due) shown(now time.Time, terms events.ProofConfig) Duty {
 
 // Duties is the calendar, with the windows of sectors.
 func (l *Live) Duties(ctx context.Context, q DutiesQuestion) (Duties, error) {
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if err != nil {
 		return Duties{}, err
 	}
