@@ -83,19 +83,24 @@ type PoolStatus struct {
 
 // Status reads what the host is doing now.
 func (h *Host) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{allSales}))
 }
 
-// Standing is Status for people, who ask often: of many thousand sales it has those only that have a trouble, are
-// quarantined, or have damaged data.
+// Troubled is Status with those sales only, of many thousand, that have a trouble, are quarantined, or have damaged
+// data.
+func (h *Host) Troubled(ctx context.Context) (Status, error) {
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{troubledSales}))
+}
+
+// Standing is Status without sales.
 func (h *Host) Standing(ctx context.Context) (Status, error) {
-	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{troubled: true}))
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{noSales}))
 }
 
 // Room is how much room the disk had when it was measured last.
 func (h *Host) Room() health.DiskStatus { return h.disk.room.Now() }
 
-func (s *supervisor) status(troubled bool) Status {
+func (s *supervisor) status(with whichSales) Status {
 	st := Status{
 		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live, Proofs: s.Terms.Proofs,
 		Stalled: s.stalled(), Record: s.recordStatus(),
@@ -118,7 +123,8 @@ func (s *supervisor) status(troubled bool) Status {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
-	for _, ag := range s.sales.agents {
+	var shown []events.SlotID
+	for slot, ag := range s.sales.agents {
 		if ag.remote != "" {
 			continue
 		}
@@ -126,11 +132,16 @@ func (s *supervisor) status(troubled bool) Status {
 			st.Hosting++
 		}
 		st.ProofsDue += len(ag.state.Duties)
-		if !troubled || ag.trouble.Error != "" || ag.Left != "" || ag.state.Damaged() {
-			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
+		troubled := ag.trouble.Error != "" || ag.Left != "" || ag.state.Damaged()
+		if with == allSales || with == troubledSales && troubled {
+			shown = append(shown, slot)
 		}
 	}
-	slices.SortFunc(st.Sales, func(a, b SaleStatus) int { return a.State.Slot.Compare(b.State.Slot) })
+	slices.SortFunc(shown, events.SlotID.Compare)
+	for _, slot := range shown {
+		ag := s.sales.agents[slot]
+		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
+	}
 	for _, p := range slices.Concat(s.pools, s.sectorPools) {
 		running, waiting := p.Busy()
 		st.Pools = append(st.Pools, PoolStatus{p.Name, running, waiting, p.Size})

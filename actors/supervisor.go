@@ -80,7 +80,16 @@ type (
 	}
 	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
-	showStatus struct{ troubled bool } // of the sales, only those with a trouble
+	showStatus struct{ with whichSales }
+)
+
+// whichSales are in a Status.
+type whichSales int
+
+const (
+	noSales whichSales = iota
+	troubledSales
+	allSales
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
@@ -126,7 +135,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case isBooted:
 		a.Asker()(s.rooms.booted, nil)
 	case showStatus:
-		a.Asker()(s.status(m.troubled), nil)
+		a.Asker()(s.status(m.with), nil)
 	case queue.Unpaid:
 		a.Asker()(s.sales.outstanding(), nil)
 	case refillBegins:

@@ -94,7 +94,7 @@ const balancePatience = 3 * time.Second
 
 // Status implements Backend.
 func (l *Live) Status(ctx context.Context) (Status, error) {
-	now, err := l.cfg.Host.Standing(ctx)
+	now, err := l.cfg.Host.Troubled(ctx)
 	if err != nil {
 		return Status{}, err
 	}
@@ -256,7 +256,7 @@ func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil || len(story.Attempts) == 0 {
 		return story, err
 	}
-	now, err := l.cfg.Host.Standing(ctx)
+	now, err := l.cfg.Host.Troubled(ctx)
 	if err != nil {
 		return Story{}, err
 	}

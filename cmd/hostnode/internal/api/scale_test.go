@@ -114,7 +114,7 @@ func (s scaled) sales() {
 		for old, is := range map[string]string{
 			"0x5107000000000000000000000000000000000000000000000000000000000000": slotOf(n).String(),
 			"0x4e9e000000000000000000000000000000000000000000000000000000000000": requestOf(n).String(),
-			`"at":"2025-06-15T15:06:40Z"`: fmt.Sprintf(`"at":%q`, events.Unix(uint64(1_749_900_000+n)).Format(time.RFC3339)),
+			`"at":"2025-06-15T15:06:40Z"`:                                        fmt.Sprintf(`"at":%q`, events.Unix(uint64(1_749_900_000+n)).Format(time.RFC3339)),
 		} {
 			owed = bytes.ReplaceAll(owed, []byte(old), []byte(is))
 		}
@@ -249,8 +249,21 @@ func (silentProver) Prove(ctx context.Context, _ events.ProofJob) (p events.Proo
 	return p, ctx.Err()
 }
 
+// fullRepo has the data of so many sales.
+type fullRepo struct {
+	idle
+	sales int
+}
+
+func (f fullRepo) Stored(context.Context) (all []events.StoredSlot, err error) {
+	for n := range f.sales {
+		all = append(all, events.StoredSlot{Slot: slotOf(n), Complete: true, Data: 1 << 16, Until: head.Time.Add(1000 * time.Hour)})
+	}
+	return all, nil
+}
+
 // largeHost runs a host of that size, on an embedded store.
-func largeHost(t testing.TB, size scale) *api.Live {
+func largeHost(t testing.TB, size scale) (*api.Live, events.Store) {
 	t.Helper()
 	store, _, err := embedded.Open(t.TempDir(), embedded.Config{})
 	if err != nil {
@@ -262,6 +275,7 @@ func largeHost(t testing.TB, size scale) *api.Live {
 	written := time.Since(began)
 	live, _, host, _ := started(t, store, 1<<50, func(p *actors.Ports) {
 		p.Market, p.Prover = silentMarket{p.Market.(*quietMarket)}, silentProver{}
+		p.Repo = fullRepo{sales: size.sales}
 	}, func(cfg *api.LiveConfig) { cfg.Machines = machines.API() })
 	for {
 		s, err := host.Status(t.Context())
@@ -275,5 +289,5 @@ func largeHost(t testing.TB, size scale) *api.Live {
 	}
 	n, err := store.Head(t.Context())
 	t.Logf("%d events were written in %s; the host ran after %s more (%v)", n, written, time.Since(began)-written, err)
-	return live
+	return live, store
 }
