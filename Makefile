@@ -199,6 +199,7 @@ bench:
 	go test -run '^$$' -bench 'DutiesPerBlock|JudgingAPeriod' ./actors/proofs
 	go test -run '^$$' -bench 'Events|Memory|Checkpoint' -benchtime 3x ./projections/audit
 	go test -run '^$$' -bench 'StatusWithoutAHost' -benchtime 3x ./cmd/hostnode/internal/api
+	go test -run '^$$' -bench 'Answers|Watchers' -benchtime 1x ./cmd/hostnode/internal/api
 	go test -run '^$$' -bench 'Queue|Memory|Pieces1M' ./events/slotqueue
 	go test -run '^$$' -bench 'SlotHashing' ./prover/merkle
 	go test -run '^$$' -bench 'Commitment|Tree' ./prover/commd

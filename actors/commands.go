@@ -70,13 +70,10 @@ func (h *Host) WorkOf(ctx context.Context, of events.Member) (members.Work, erro
 }
 
 func (h *Host) work(ctx context.Context) (members.Work, error) {
-	s, err := h.Status(ctx)
+	s, err := h.Standing(ctx)
 	w := members.Work{
-		Head: s.Head.Number, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most,
+		Head: s.Head.Number, ProofsDue: s.ProofsDue, ProverBusy: s.Prover.Busy, ProverMost: s.Prover.Most,
 		MayOwn: h.terms != nil && !h.base.StoreWatch.Away(),
-	}
-	for _, one := range s.Sales {
-		w.ProofsDue += len(one.State.Duties)
 	}
 	return w, err
 }

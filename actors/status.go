@@ -44,7 +44,9 @@ type Status struct {
 	Members health.MembersFacts
 	// Unanswered is how many calls on the event store have no answer yet.
 	Unanswered int
-	Sales      []SaleStatus
+	// Hosting is how many slots this process hosts, ProofsDue how many proofs they owe now.
+	Hosting, ProofsDue int
+	Sales              []SaleStatus
 	// Disk is how much room the file system has.
 	Disk health.DiskStatus
 	// Scrub is the progress of the scrub.
@@ -81,13 +83,24 @@ type PoolStatus struct {
 
 // Status reads what the host is doing now.
 func (h *Host) Status(ctx context.Context) (Status, error) {
-	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{}))
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{allSales}))
+}
+
+// Troubled is Status with those sales only, of many thousand, that have a trouble, are quarantined, or have damaged
+// data.
+func (h *Host) Troubled(ctx context.Context) (Status, error) {
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{troubledSales}))
+}
+
+// Standing is Status without sales.
+func (h *Host) Standing(ctx context.Context) (Status, error) {
+	return ask(ctx, h, shell.AskActor[Status](h.supervisor, showStatus{noSales}))
 }
 
 // Room is how much room the disk had when it was measured last.
 func (h *Host) Room() health.DiskStatus { return h.disk.room.Now() }
 
-func (s *supervisor) status() Status {
+func (s *supervisor) status(with whichSales) Status {
 	st := Status{
 		Booted: s.rooms.booted, Epoch: s.Epoch, Head: s.View.Now(), Live: s.live, Proofs: s.Terms.Proofs,
 		Stalled: s.stalled(), Record: s.recordStatus(),
@@ -110,10 +123,24 @@ func (s *supervisor) status() Status {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
-	for _, slot := range s.sales.slots() {
-		if ag := s.sales.agents[slot]; ag.remote == "" {
-			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
+	var shown []events.SlotID
+	for slot, ag := range s.sales.agents {
+		if ag.remote != "" {
+			continue
 		}
+		if ag.state.Hosting() {
+			st.Hosting++
+		}
+		st.ProofsDue += len(ag.state.Duties)
+		troubled := ag.trouble.Error != "" || ag.Left != "" || ag.state.Damaged()
+		if with == allSales || with == troubledSales && troubled {
+			shown = append(shown, slot)
+		}
+	}
+	slices.SortFunc(shown, events.SlotID.Compare)
+	for _, slot := range shown {
+		ag := s.sales.agents[slot]
+		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 	}
 	for _, p := range slices.Concat(s.pools, s.sectorPools) {
 		running, waiting := p.Busy()

@@ -80,7 +80,16 @@ type (
 	}
 	// isBooted asks whether the start is over; showStatus asks for a Status.
 	isBooted   struct{}
-	showStatus struct{}
+	showStatus struct{ with whichSales }
+)
+
+// whichSales are in a Status.
+type whichSales int
+
+const (
+	noSales whichSales = iota
+	troubledSales
+	allSales
 )
 
 func (s *supervisor) Receive(a *shell.Turn, msg any) {
@@ -128,7 +137,7 @@ func (s *supervisor) Receive(a *shell.Turn, msg any) {
 	case isBooted:
 		a.Asker()(s.rooms.booted, nil)
 	case showStatus:
-		a.Asker()(s.status(), nil)
+		a.Asker()(s.status(m.with), nil)
 	case queue.Unpaid:
 		a.Asker()(s.sales.outstanding(), nil)
 	case refillBegins:

@@ -20,6 +20,8 @@ type recentEvents struct {
 	begin events.Position
 	all   []events.Recorded
 	bytes int
+	// dropped is how many more their array has, which readers may still have.
+	dropped int
 }
 
 func (k *recentEvents) add(r events.Recorded) {
@@ -34,8 +36,9 @@ func (k *recentEvents) add(r events.Recorded) {
 		k.bytes -= len(k.all[drop].Data)
 		drop++
 	}
-	if k.all = k.all[drop:]; drop > 0 && cap(k.all) < 2*len(k.all) {
-		k.all = slices.Clip(k.all) // The next one to come copies what is kept, and lets go of the rest.
+	k.all, k.dropped = k.all[drop:], k.dropped+drop
+	if k.dropped > len(k.all) { // Now and then the others are copied, so that those that were dropped are let go of.
+		k.all, k.dropped = slices.Clone(k.all), 0
 	}
 }
 

@@ -319,6 +319,18 @@ func (s *openSale) collateral() Collateral {
 // Sales is the view of the sales.
 func (v *Views) Sales() SalesView { return SalesView{v.asOf, rows(v, (*host).sold)} }
 
+// listedSales are the rows, shared.
+func (h *host) listedSales() any {
+	out := make([]*Sale, 0, len(h.sales.Closed)+len(h.sales.Open))
+	for i := range h.sales.Closed {
+		out = append(out, &h.sales.Closed[i])
+	}
+	for _, s := range h.sales.sorted() {
+		out = append(out, &s.shownAs(h.address).Sale)
+	}
+	return out
+}
+
 func (h *host) sold(out []Sale) []Sale {
 	out = append(out, h.sales.Closed...)
 	for _, s := range h.sales.sorted() {

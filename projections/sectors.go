@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/events"
@@ -96,6 +97,15 @@ type Sector struct {
 	DepositLost     string
 
 	LastEvent Place
+
+	// Fault says since when and by which event it has the fault that is not recovered; nil: it has none.
+	Fault *SectorFault `json:"-"`
+}
+
+// SectorFault is how a sector came by its fault.
+type SectorFault struct {
+	At     time.Time
+	Reason string
 }
 
 // SectorPiece is a piece in a sector; one without a payload is zeros.
@@ -121,6 +131,8 @@ type sectors struct {
 	// Over are the numbers of those that are, in the order in which they were.
 	Over      []uint64
 	Forgotten uint64
+	// shown is the view, which is kept until the next event that may change it; nil: it is not made. It is not saved.
+	shown atomic.Pointer[Provider]
 }
 
 // openSector is the core's fold with what the core does not keep.
@@ -135,6 +147,7 @@ type openSector struct {
 	// before that was answered, the sector had gone on.
 	Mined map[sector.Step]events.Hash
 	Last  Place
+	Fault *SectorFault
 }
 
 type stepTime struct{ Last, Total time.Duration }
@@ -152,6 +165,7 @@ func (h *host) foldSector(r events.Recorded, e sector.Event) {
 	}
 	was := s.State
 	s.fold(r, e)
+	h.sectors.shown.Store(nil)
 	if s.State.Over() && !was.Over() {
 		h.sectors.end(number, h.limits.ClosedSectors)
 	}
@@ -180,6 +194,12 @@ func (s *openSector) fold(r events.Recorded, e sector.Event) {
 	}
 	if s.State.State != before.State {
 		s.Since = s.Last.At
+	}
+	switch {
+	case !s.State.State.Faulty():
+		s.Fault = nil
+	case !before.State.Faulty():
+		s.Fault = &SectorFault{s.Last.At, r.Type + ": " + sectorSentence(e)}
 	}
 	if before.Step.Key != "" && s.State.Step.Key != before.Step.Key {
 		took := max(0, s.Last.At.Sub(s.Began))
@@ -216,6 +236,7 @@ func (all *sectors) mined(key, message string) {
 			s.Mined = map[sector.Step]events.Hash{}
 		}
 		s.Mined[sector.Step(of[2])] = hash
+		all.shown.Store(nil)
 	}
 }
 
@@ -245,6 +266,9 @@ func (h *host) provider(out []Provider) []Provider {
 	if len(h.sectors.All) == 0 {
 		return out
 	}
+	if known := h.sectors.shown.Load(); known != nil {
+		return append(out, *known)
+	}
 	p := Provider{
 		Host: h.address, Counts: []StateCount{}, Sectors: make([]Sector, 0, len(h.sectors.All)),
 		Forgotten: h.sectors.Forgotten,
@@ -267,15 +291,19 @@ func (h *host) provider(out []Provider) []Provider {
 			p.Counts = append(p.Counts, StateCount{string(state), n})
 		}
 	}
+	h.sectors.shown.Store(&p)
 	return append(out, p)
 }
 
-// listedSectors are the rows of the sectors alone.
+// listedSectors are the rows of the sectors alone, shared.
 func (h *host) listedSectors() any {
+	out := []*Sector{}
 	for _, p := range h.provider(nil) {
-		return p.Sectors
+		for i := range p.Sectors {
+			out = append(out, &p.Sectors[i])
+		}
 	}
-	return []Sector{}
+	return out
 }
 
 // urgency orders sectors, the least first: those of the first two need an operator, those of the third time.
@@ -305,7 +333,7 @@ func (s *openSector) row(h *host) Sector {
 		TerminateMsg: s.message(sector.StepTerminate), LastErr: st.LastErr, Bleeds: st.Bleeds(), OnChain: st.OnChain,
 		Over: st.Over(), Step: string(st.Step.Name),
 		Attempt: st.Step.Attempt, PausedUntil: st.Until, Outage: st.Outage, Parked: st.Reason, Actions: st.Actions,
-		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last,
+		ForcedBy: st.ForcedBy, Wanted: st.Doing, Steps: s.steps(), LastEvent: s.Last, Fault: s.Fault,
 	}
 	one := h.sectorSpace(st.Number)
 	row.Space = SectorSpace(one.Space)

@@ -261,7 +261,7 @@ func (v *Views) Of(category string) (rows map[string]any, known bool) {
 // shown are the rows of the machines without a view of their own.
 var shown = map[string]func(*host) any{
 	events.CategoryCapacity:  showing((*host).ledger),
-	events.CategorySale:      showing((*host).sold),
+	events.CategorySale:      (*host).listedSales,
 	events.CategorySector:    (*host).listedSectors,
 	events.CategorySlotQueue: showing((*host).queued),
 	events.CategoryTx:        showing((*host).sent),

@@ -203,6 +203,11 @@ func (s State) Unattended() bool {
 	}, s)
 }
 
+// Faulty reports whether a sector in this state has a fault that is not recovered.
+func (s State) Faulty() bool {
+	return slices.Contains([]State{Faulty, FaultReported, FaultedFinal, Recovering, RecoveryReported}, s)
+}
+
 // Parked reports whether the sector waits for an operator's decision.
 func (s Info) Parked() bool { return s.Reason != "" }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -347,55 +346,5 @@ func TestTheNextWindowOfASector(t *testing.T) {
 	}
 	if _, owes := windowOf(sector(func(*events.SectorOnChain) {}), events.SectorConfig{}, time.Second); owes {
 		t.Error("a window without rules")
-	}
-}
-
-// BenchmarkAnswers asks each question as 50 clients do, of a host with 10,000 sales, and reports how long the slowest
-// hundredth of the answers took.
-func BenchmarkAnswers(b *testing.B) {
-	const clients, each = 50, 6
-	a := answering(b, 10_000, 20)
-	asks := map[string]func(context.Context) error{
-		"status": func(context.Context) error { a.status(); return nil },
-		"sales": func(ctx context.Context) error {
-			_, err := a.Sales(ctx, SalesQuestion{Settled: DefaultSettled, Paging: Paging{Limit: DefaultPage}})
-			return err
-		},
-		"earnings": func(ctx context.Context) error {
-			_, err := a.Earnings(ctx)
-			return err
-		},
-	}
-	for name, list := range a.paged() {
-		asks[name] = func(ctx context.Context) error {
-			_, _, err := list(ctx, Paging{Limit: DefaultPage})
-			return err
-		}
-	}
-	for name, ask := range asks {
-		b.Run(name, func(b *testing.B) {
-			var took []time.Duration
-			for b.Loop() {
-				var lock sync.Mutex
-				var all sync.WaitGroup
-				for range clients {
-					all.Go(func() {
-						for range each {
-							began := time.Now()
-							err := ask(b.Context())
-							lock.Lock()
-							took = append(took, time.Since(began))
-							lock.Unlock()
-							if err != nil {
-								b.Error(err)
-							}
-						}
-					})
-				}
-				all.Wait()
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-		})
 	}
 }

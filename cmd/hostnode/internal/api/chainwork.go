@@ -43,9 +43,8 @@ func (r *reader) Transactions(_ context.Context, q TransactionsQuestion) (out Tr
 					return
 				}
 			}
-		}, func(key []byte, t *projections.Transaction) []byte {
-			return binary.BigEndian.AppendUint64(key, ^t.Order)
-		}, q.Paging)
+		}, func(t *projections.Transaction) uint64 { return ^t.Order },
+			func(key []byte, _ *projections.Transaction) []byte { return key }, q.Paging)
 		for _, t := range rows {
 			out.Transactions = append(out.Transactions, *t)
 		}
@@ -92,10 +91,9 @@ func (r *reader) Proofs(_ context.Context, q ProofsQuestion) (out Proofs, err er
 					return
 				}
 			}
-		}, func(key []byte, p projections.Proof) []byte {
-			key = append(binary.BigEndian.AppendUint64(key, ^p.Period), p.Slot[:]...)
+		}, func(p projections.Proof) uint64 { return ^p.Period }, func(key []byte, p projections.Proof) []byte {
 			// A fill that was taken back may have had the same period.
-			key = binary.BigEndian.AppendUint32(key, ^p.Attempt)
+			key = binary.BigEndian.AppendUint32(append(key, p.Slot[:]...), ^p.Attempt)
 			return binary.BigEndian.AppendUint64(key, ^uint64(p.DueAt.Unix())) //nolint:gosec // It is only an order.
 		}, q.Paging)
 		for _, p := range rows {

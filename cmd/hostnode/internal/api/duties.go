@@ -111,12 +111,14 @@ func (r *reader) duties(
 					return
 				}
 			}
+			ahead := periodsAhead(terms, now, q.Ahead)
 			for h := range v.HostedOf(r.Account) {
-				if !owedBy(h, terms, now, q.Ahead, yield) {
+				if !owedBy(h, terms, ahead, yield) {
 					return
 				}
 			}
-		}, appendDue, q.Paging)
+		}, func(d due) uint64 { return uint64(d.deadline.Unix()) }, //nolint:gosec // It is after 1970.
+			appendDue, q.Paging)
 	})
 	out.PeriodSeconds = uint64(terms.Period / time.Second)
 	for _, d := range rows {
@@ -125,9 +127,24 @@ func (r *reader) duties(
 	return out, err
 }
 
+// periodsAhead are the periods to come, as duties of no slot yet.
+func periodsAhead(terms events.ProofConfig, now time.Time, ahead int) (all []due) {
+	if terms.Period == 0 {
+		return nil
+	}
+	next := duty.Period(terms, now) + 1
+	for period := next; period < next+uint64(ahead); period++ { //nolint:gosec // It was checked.
+		all = append(all, due{
+			kind: DutyPossible, period: period, opens: duty.Start(terms, period),
+			deadline: duty.End(terms, period).Add(-time.Second),
+		})
+	}
+	return all
+}
+
 // owedBy are the duties of a slot: those that are open, and in the periods to come those that are possible. In the
 // present period one is listed only when it is open.
-func owedBy(h projections.Hosted, terms events.ProofConfig, now time.Time, ahead int, yield func(due) bool) bool {
+func owedBy(h projections.Hosted, terms events.ProofConfig, ahead []due, yield func(due) bool) bool {
 	for _, d := range h.Owed {
 		one := due{kind: DutyProof, slot: h.Slot, period: d.Period, deadline: d.Deadline}
 		if one.opens = d.Deadline; terms.Period > 0 {
@@ -137,19 +154,11 @@ func owedBy(h projections.Hosted, terms events.ProofConfig, now time.Time, ahead
 			return false
 		}
 	}
-	if terms.Period == 0 {
-		return true
-	}
-	next := duty.Period(terms, now) + 1
-	for period := next; period < next+uint64(ahead); period++ { //nolint:gosec // It was checked.
-		one := due{
-			kind: DutyPossible, slot: h.Slot, period: period, opens: duty.Start(terms, period),
-			deadline: duty.End(terms, period).Add(-time.Second), asked: h.Asked,
-		}
+	for _, one := range ahead {
 		if one.opens.After(h.Until) {
 			break
 		}
-		if !yield(one) {
+		if one.slot, one.asked = h.Slot, h.Asked; !yield(one) {
 			return false
 		}
 	}
@@ -168,7 +177,6 @@ func chanceOf(terms events.ProofConfig, asked events.Amount) float64 {
 }
 
 func appendDue(key []byte, d due) []byte {
-	key = binary.BigEndian.AppendUint64(key, uint64(d.deadline.Unix())) //nolint:gosec // It is after 1970.
 	key = append(append(key, d.kind...), d.slot[:]...)
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(key, d.sector), d.period)
 }
@@ -195,7 +203,7 @@ func (d due) shown(now time.Time, terms events.ProofConfig) Duty {
 
 // Duties is the calendar, with the windows of sectors.
 func (l *Live) Duties(ctx context.Context, q DutiesQuestion) (Duties, error) {
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if err != nil {
 		return Duties{}, err
 	}

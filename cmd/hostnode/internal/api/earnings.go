@@ -151,16 +151,21 @@ func (r *reader) EarningsBySlot(_ context.Context, q SlotsQuestion) (out Earning
 	var rows []row
 	r.views.Read(func(v *projections.Views) {
 		out.AsOf = r.asOfPosition(v.AsOf())
-		rows, out.Next, err = pick(func(yield func(row) bool) {
-			for s, expected := range v.SalesOf(r.Account) {
-				if strings.HasPrefix(s.Availability, q.Availability) && !yield(row{s, expected}) {
-					return
-				}
+		for s, expected := range v.SalesOf(r.Account) {
+			if strings.HasPrefix(s.Availability, q.Availability) {
+				rows = append(rows, row{s, expected})
 			}
-		}, func(key []byte, s row) []byte {
-			return appendSale(key, s.Sale)
-		}, q.Paging)
+		}
 	})
+	rows, out.Next, err = pick(func(yield func(row) bool) {
+		for _, s := range slices.Backward(rows) { // Those that were settled last began late.
+			if !yield(s) {
+				return
+			}
+		}
+	}, func(s row) uint64 { return beganLast(s.Sale) }, func(key []byte, s row) []byte {
+		return appendSale(key, s.Sale)
+	}, q.Paging)
 	out.Slots = make([]SlotEarned, 0, len(rows))
 	for _, s := range rows {
 		out.Slots = append(out.Slots, SlotEarned{
@@ -172,9 +177,12 @@ func (r *reader) EarningsBySlot(_ context.Context, q SlotsQuestion) (out Earning
 	return out, err
 }
 
-// appendSale is the key of lists of attempts in which that which began last is the first.
+// beganLast and appendSale are the key of lists of attempts in which that which began last is the first.
+func beganLast(s *projections.Sale) uint64 {
+	return ^uint64(s.StartedAt.Unix()) //nolint:gosec // It is only an order.
+}
+
 func appendSale(key []byte, s *projections.Sale) []byte {
-	key = binary.BigEndian.AppendUint64(key, ^uint64(s.StartedAt.Unix())) //nolint:gosec // It is only an order.
 	return binary.BigEndian.AppendUint32(append(key, s.Slot...), ^s.Attempt)
 }
 

@@ -197,12 +197,7 @@ func (l *Live) facts(s Status, now actors.Status, held *events.Balance) health.F
 	}
 	f.Sectors = append(f.Sectors, quarantinedSectors(now.Quarantined)...)
 	if l.Member != "" && now.Booted { // The other members prove what they host.
-		f.Hosting = 0
-		for _, one := range now.Sales {
-			if one.State.Hosting() {
-				f.Hosting++
-			}
-		}
+		f.Hosting = now.Hosting
 	}
 	proving, _, _ := strings.Cut(sale.SubmitProof{}.Key(), ":")
 	for _, one := range now.Sales {

@@ -96,7 +96,7 @@ const balancePatience = 3 * time.Second
 
 // Status implements Backend.
 func (l *Live) Status(ctx context.Context) (Status, error) {
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Troubled(ctx)
 	if err != nil {
 		return Status{}, err
 	}
@@ -258,7 +258,7 @@ func (l *Live) Sale(ctx context.Context, slot string) (Story, error) {
 	if err != nil || len(story.Attempts) == 0 {
 		return story, err
 	}
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Troubled(ctx)
 	if err != nil {
 		return Story{}, err
 	}
@@ -275,7 +275,7 @@ func (l *Live) parts() []any { return slices.Concat(l.cfg.Answerers, l.reader.pa
 
 // Quarantine implements QuarantineReader.
 func (l *Live) Quarantine(ctx context.Context) (Quarantine, error) {
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if err != nil {
 		return Quarantine{}, err
 	}
@@ -340,7 +340,7 @@ func (l *Live) Ledger(ctx context.Context) (Ledger, error) {
 
 // marketTime implements taker.
 func (l *Live) marketTime(ctx context.Context) (time.Time, error) {
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if now.Head.Time.IsZero() {
 		return l.now(), err
 	}

@@ -18,7 +18,7 @@ func (l *Live) Members(ctx context.Context) (Members, error) {
 	if err != nil {
 		return all, err
 	}
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if err != nil {
 		return all, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -61,9 +62,12 @@ func page[T any](rows []T, key func(T) string, p Paging) (out []T, next string, 
 // newestFirst is a key for lists in descending order of a number.
 func newestFirst(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, ^n)) }
 
-// pick is page for rows that come in any order and are too many to be sorted for each question. The key appends to what
-// it is given. Two rows with the same key are one place in the list, at which one of them may be left out.
-func pick[T any](rows iter.Seq[T], key func([]byte, T) []byte, p Paging) (out []T, next string, err error) {
+// pick is page for rows that come in any order and are too many to be sorted for each question. The order is that of a
+// number, which most rows are judged by, and then that of the rest of the key, which is appended to what is given. Two
+// rows with the same key are one place in the list, at which one of them may be left out.
+func pick[T any](
+	rows iter.Seq[T], number func(T) uint64, rest func([]byte, T) []byte, p Paging,
+) (out []T, next string, err error) {
 	if _, _, err := page([]T{}, nil, p); err != nil {
 		return nil, "", err
 	}
@@ -76,20 +80,26 @@ func pick[T any](rows iter.Seq[T], key func([]byte, T) []byte, p Paging) (out []
 		row T
 	}
 	var best []candidate
-	var worst string // of those that may be on the page, if there are enough
+	worst, most := "", uint64(math.MaxUint64) // of those that may be on the page, if there are enough
 	order := func() {
 		slices.SortFunc(best, func(a, b candidate) int { return cmp.Compare(a.key, b.key) })
 		best = best[:min(len(best), p.Limit+1)]
 	}
 	var k []byte
 	for row := range rows {
-		if k = key(k[:0], row); string(k) <= last && p.Cursor != "" || worst != "" && string(k) >= worst {
+		n := number(row)
+		if n > most {
+			continue
+		}
+		k = rest(binary.BigEndian.AppendUint64(k[:0], n), row)
+		if string(k) <= last && p.Cursor != "" || worst != "" && string(k) >= worst {
 			continue
 		}
 		best = append(best, candidate{string(k), row})
 		if len(best) > 2*p.Limit {
 			order()
 			worst = best[len(best)-1].key
+			most = binary.BigEndian.Uint64([]byte(worst))
 		}
 	}
 	order()

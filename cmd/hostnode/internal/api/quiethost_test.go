@@ -133,6 +133,16 @@ func runningPorts(
 	t *testing.T, store events.Store, quota events.Bytes, more func(*actors.Ports), changes ...func(*api.LiveConfig),
 ) (live *api.Live, m *quietMarket, kill func()) {
 	t.Helper()
+	live, m, _, kill = started(t, store, quota, more, changes...)
+	synctest.Wait()
+	return live, m, kill
+}
+
+// started is runningPorts outside of a bubble: it does not wait for the host.
+func started(
+	t testing.TB, store events.Store, quota events.Bytes, more func(*actors.Ports), changes ...func(*api.LiveConfig),
+) (live *api.Live, m *quietMarket, host *actors.Host, kill func()) {
+	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	m = &quietMarket{}
@@ -160,7 +170,6 @@ func runningPorts(
 			t.Error(err)
 		}
 	})
-	synctest.Wait()
 	cfg := api.LiveConfig{
 		Source: api.Source{Account: me, DataDir: "/data", Endpoint: "ws://node"},
 		Host:   host, Store: store, Projector: p, Balance: m.Balance, Development: true,
@@ -171,7 +180,7 @@ func runningPorts(
 	for _, change := range changes {
 		change(&cfg)
 	}
-	return api.NewLive(cfg), m, kill
+	return api.NewLive(cfg), m, host, kill
 }
 
 func ask[A any](t *testing.T, call func(context.Context) (A, error)) A {

@@ -244,7 +244,7 @@ func (r *reader) Sales(_ context.Context, q SalesQuestion) (out Sales, err error
 				return
 			}
 		}
-	}, appendSale, q.Paging)
+	}, beganLast, appendSale, q.Paging)
 	for _, s := range some {
 		out.Sales = append(out.Sales, shownSale(s))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
@@ -34,8 +33,7 @@ type SectorFault struct {
 	DepositLost string `json:"depositLost"`
 }
 
-// nextAfter says what the host does about a fault, by the state of the sector. The states in
-// it are those with a fault.
+// nextAfter says what the host does about a fault, by the state of the sector.
 var nextAfter = map[sector.State]string{
 	sector.Faulty:           "the host declares the fault",
 	sector.FaultReported:    "the host waits until the chain knows of the fault",
@@ -50,10 +48,10 @@ func bleedNext(number uint64) string {
 }
 
 // faulty reports whether a sector has a fault that is not recovered.
-func faulty(state string) bool { return nextAfter[sector.State(state)] != "" }
+func faulty(state string) bool { return sector.State(state).Faulty() }
 
-// SectorFaults implements SectorReader. Only the streams of these sectors are read.
-func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
+// SectorFaults implements SectorReader.
+func (r *reader) SectorFaults(context.Context) (SectorFaults, error) {
 	out := SectorFaults{AsOf: r.asOf(), Faults: []SectorFault{}}
 	for _, s := range r.provider().Sectors {
 		if !faulty(s.State) && !s.Bleeds {
@@ -74,27 +72,10 @@ func (r *reader) SectorFaults(ctx context.Context) (SectorFaults, error) {
 		case !s.PausedUntil.IsZero():
 			f.Next += fmt.Sprintf(", again at %s: %s", s.PausedUntil.UTC().Format(health.SinceFormat), s.LastErr)
 		}
-		var err error
-		if f.Since, f.Reason, err = r.faultOf(ctx, s.SectorNumber); err != nil {
-			return SectorFaults{}, err
-		}
+		f.Since, f.Reason = s.Fault.At, s.Fault.Reason
 		out.Faults = append(out.Faults, f)
 	}
 	return out, nil
-}
-
-// faultOf is when and by which event a sector came by the fault that it has.
-func (r *reader) faultOf(ctx context.Context, number uint64) (since time.Time, reason string, err error) {
-	whole := projections.Page{Most: math.MaxInt}
-	all, err := projections.ReadSectorTimeline(ctx, r.store, r.Account, number, whole, r.past)
-	before := ""
-	for _, m := range all.Moments {
-		if faulty(m.State) && !faulty(before) {
-			since, reason = m.At, m.Type+": "+m.Sentence
-		}
-		before = m.State
-	}
-	return since, reason, err
 }
 
 // SectorSummary is how the sectors of a host are together.

@@ -177,7 +177,7 @@ func (l *Live) onChain(ctx context.Context, number uint64) *SectorChain {
 // blocksOfADay is how many blocks the chain has in a day; 0: that is not known.
 func (l *Live) blocksOfADay(ctx context.Context) uint64 {
 	const day = 24 * time.Hour
-	now, err := l.cfg.Host.Status(ctx)
+	now, err := l.cfg.Host.Standing(ctx)
 	if err != nil || now.BlockTime.Usual <= 0 {
 		return 0
 	}

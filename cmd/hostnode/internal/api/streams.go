@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +133,9 @@ func (r *reader) ListRows(_ context.Context, q RowsQuestion) (Rows, error) {
 				return
 			}
 		}
-	}, func(key []byte, s rowAt) []byte { return fmt.Appendf(key, "%s %08d", s.Stream, s.nth) }, q.Paging)
+	}, func(rowAt) uint64 { return 0 }, func(key []byte, s rowAt) []byte {
+		return binary.BigEndian.AppendUint32(append(append(key, s.Stream...), ' '), uint32(s.nth)) //nolint:gosec // Few.
+	}, q.Paging)
 	if err != nil {
 		return out, err
 	}
