@@ -42,9 +42,9 @@ func (k *recentEvents) add(r events.Recorded) {
 	}
 }
 
-// After returns the events after a position that the views have seen, and how far they have: a caller that is told of an
-// event finds it in the views. The events must not be changed. Not kept: some are too long ago, and must be read from
-// the store. changed is closed when there is more.
+// After returns the events after a position that the views have seen, and how far they have: an event that a caller is
+// told of is in the views. The events must not be changed. Not kept: some are too long ago, and must be read from the
+// store. changed is closed when there is more.
 func (p *Projector) After(position events.Position) (
 	some []events.Recorded, asOf events.Position, kept bool, changed <-chan struct{},
 ) {
