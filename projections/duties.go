@@ -163,8 +163,9 @@ func (p Proof) Row() ProofPeriod {
 	return *p.closed
 }
 
-// ProofsOf are the proofs that one host owed, as far as ProofsView has them, in no order.
-func (v *Views) ProofsOf(of events.Address) iter.Seq[Proof] {
+// ProofsOf are the proofs that one host owed, as far as ProofsView has them, in no order; those of periods that
+// are not wanted are left out.
+func (v *Views) ProofsOf(of events.Address, wanted func(period uint64) bool) iter.Seq[Proof] {
 	return func(yield func(Proof) bool) {
 		h := v.hosts[of.String()]
 		if h == nil {
@@ -185,8 +186,11 @@ func (v *Views) ProofsOf(of events.Address) iter.Seq[Proof] {
 		for _, s := range h.sales.sorted() {
 			p := Proof{Slot: s.State.Slot, Attempt: s.State.Attempt}
 			for _, list := range [][]owed{s.Owing.Open, s.Owing.Closed} {
-				for n := range slices.Backward(list) { // Readers want the newest.
+				for n := range slices.Backward(list) {
 					one := &list[n]
+					if !wanted(one.Period) {
+						continue
+					}
 					p.Period, p.Outcome, p.DueAt, p.open = one.Period, one.Outcome, one.DueAt, one
 					if !yield(p) {
 						return

@@ -135,7 +135,7 @@ func (h *host) foldLedger(member events.Member, e capacity.Event) {
 	}
 	l.State = capacity.Evolve(l.State, e)
 	h.ledgers.Of[member] = l
-	h.sectors.shown.Store(nil) // It has what the ledger holds.
+	h.sectors.shown.Store(nil)                                  // It has what the ledger holds.
 	if _, wakes := capacity.Wakes(l.State, e); len(wakes) > 0 { // The same request might fit now.
 		h.queue.InARow = slices.DeleteFunc(h.queue.InARow, func(r RefusedRequest) bool {
 			return slices.Contains(wakes, capacity.Criterion(r.Criterion))

@@ -125,7 +125,7 @@ func (v *Views) QueuedOf(of events.Address, from, most int) []QueuedSlot {
 		row := QueuedSlot{
 			Position: from + i, Slot: events.SlotIDOf(it.RequestID, it.SlotIndex).String(),
 			Request: it.RequestID.String(), SlotIndex: it.SlotIndex, QueuedAt: it.QueuedAt, Repair: it.Repair,
-			Seen: it.Seen,
+			Seen:          it.Seen,
 			Profitability: it.Profitability.String(), Collateral: it.Collateral.String(), ExpiresAt: it.Expiry,
 			DatasetSize: it.DatasetSize, Criterion: it.Criterion, RetryAt: it.RetryAt, WaitsFor: "a worker",
 		}

@@ -38,7 +38,7 @@ var long = []string{"GET audit", "GET streams/{stream}", "GET pieces", "GET down
 
 // absent are questions about things that the record of the benchmark has none of.
 var absent = []string{
-	"GET aggregation/pieces/{piece}", "GET aggregation/pieces/{piece}/proof", "GET aggregation/aggregates/{aggregate}",
+	"GET aggregation/pieces/{piece}", "GET aggregation/pieces/{piece}/proof", "GET aggregation/aggregates/{aggregate}", "GET checks/{id}",
 }
 
 // questions are all of the API but the long ones, each about something that is there, and some orders.
@@ -48,7 +48,7 @@ func questions() (all []inquiry) {
 		routes = append(routes, m.Calls...)
 	}
 	fill := strings.NewReplacer("{slot}", slotOf(1).String(), "{number}", "7", "{node}", "node-1",
-		"{stream}", events.SaleStream(me, slotOf(1)), "{piece}", "none", "{aggregate}", "none")
+		"{stream}", events.SaleStream(me, slotOf(1)), "{piece}", "none", "{aggregate}", "none", "{id}", "none")
 	for _, route := range routes {
 		place := api.Place(route)
 		method, path, _ := strings.Cut(place, " ")

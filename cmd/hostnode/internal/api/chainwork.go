@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -85,10 +86,13 @@ func (r *reader) Proofs(_ context.Context, q ProofsQuestion) (out Proofs, err er
 	r.views.Read(func(v *projections.Views) {
 		out.AsOf = r.asOfPosition(v.AsOf())
 		var rows []projections.Proof
-		rows, out.Next, err = pick(func(yield func(projections.Proof) bool) {
-			for p := range v.ProofsOf(r.Account) {
-				if (q.Outcome == "" || p.Outcome == q.Outcome) && beginsWith(p.Slot[:], q.Slot) && !yield(p) {
-					return
+		rows, out.Next, err = pickFrom(func(wanted func(uint64) bool) iter.Seq[projections.Proof] {
+			all := v.ProofsOf(r.Account, func(period uint64) bool { return wanted(^period) })
+			return func(yield func(projections.Proof) bool) {
+				for p := range all {
+					if (q.Outcome == "" || p.Outcome == q.Outcome) && beginsWith(p.Slot[:], q.Slot) && !yield(p) {
+						return
+					}
 				}
 			}
 		}, func(p projections.Proof) uint64 { return ^p.Period }, func(key []byte, p projections.Proof) []byte {

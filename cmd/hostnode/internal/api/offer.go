@@ -104,9 +104,9 @@ func resolve(what, text string, unknown error, ids []string) (string, error) {
 		return "", fmt.Errorf("%w: %q is no %s; give it as 0x and hex digits, at least the first %d",
 			problem.ErrBadRequest, events.Clip(text, longest), what, minPrefix)
 	}
-	found := ""
+	found, begin := "", "0x"+digits
 	for _, id := range ids {
-		if !strings.HasPrefix(id, "0x"+digits) || id == found {
+		if !strings.HasPrefix(id, begin) || id == found {
 			continue
 		}
 		if found != "" {

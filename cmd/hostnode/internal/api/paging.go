@@ -68,6 +68,14 @@ func newestFirst(n uint64) string { return string(binary.BigEndian.AppendUint64(
 func pick[T any](
 	rows iter.Seq[T], number func(T) uint64, rest func([]byte, T) []byte, p Paging,
 ) (out []T, next string, err error) {
+	return pickFrom(func(func(uint64) bool) iter.Seq[T] { return rows }, number, rest, p)
+}
+
+// pickFrom is pick for rows of which the maker is told, while they are made, by which number they cannot be on the page
+// any more; it may leave these out.
+func pickFrom[T any](
+	rows func(wanted func(number uint64) bool) iter.Seq[T], number func(T) uint64, rest func([]byte, T) []byte, p Paging,
+) (out []T, next string, err error) {
 	if _, _, err := page([]T{}, nil, p); err != nil {
 		return nil, "", err
 	}
@@ -86,9 +94,10 @@ func pick[T any](
 		best = best[:min(len(best), p.Limit+1)]
 	}
 	var k []byte
-	for row := range rows {
+	wanted := func(n uint64) bool { return n <= most }
+	for row := range rows(wanted) {
 		n := number(row)
-		if n > most {
+		if !wanted(n) {
 			continue
 		}
 		k = rest(binary.BigEndian.AppendUint64(k[:0], n), row)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -270,10 +271,12 @@ func (r *reader) Sale(ctx context.Context, slot string) (Story, error) {
 
 // attempts are those to sell a slot, of whose id a beginning is enough. problem.ErrUnknownSale.
 func (r *reader) attempts(slot string) (id events.SlotID, all []projections.Sale, err error) {
-	own := r.own()
+	own, begin := r.own(), prefixOf(slot)
 	var ids []string
 	for _, s := range own {
-		ids = append(ids, s.Slot)
+		if strings.HasPrefix(s.Slot, begin) {
+			ids = append(ids, s.Slot)
+		}
 	}
 	whole, err := resolve("slot", slot, problem.ErrUnknownSale, ids)
 	if err != nil {

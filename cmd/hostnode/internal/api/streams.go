@@ -15,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
+	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/machine"
 )
 
@@ -84,17 +85,14 @@ func (Any) Schema(huma.Registry) *huma.Schema {
 
 // ListMachines implements Streams.
 func (r *reader) ListMachines(context.Context, Then) (Machines, error) {
-	out := Machines{AsOf: r.asOf(), Machines: []MachineCounts{}}
-	for _, m := range catalog.Machines() {
-		counts := MachineCounts{Machine: m.Category, States: map[string]int{}}
-		for _, row := range r.rowsOf(m.Category) {
-			counts.Rows++
-			if row.State != "" {
-				counts.States[row.State]++
-			}
+	out := Machines{Machines: []MachineCounts{}}
+	r.views.Read(func(v *projections.Views) {
+		out.AsOf = r.asOfPosition(v.AsOf())
+		for _, m := range catalog.Machines() {
+			rows, states := v.Counts(r.Account, m.Category)
+			out.Machines = append(out.Machines, MachineCounts{m.Category, rows, states})
 		}
-		out.Machines = append(out.Machines, counts)
-	}
+	})
 	return out, nil
 }
 
@@ -102,20 +100,18 @@ func (r *reader) ListMachines(context.Context, Then) (Machines, error) {
 type rowAt struct {
 	Row
 	of any
-	// nth is which of the rows of its stream it is: a slot has one for each attempt.
+	// nth is its place in the view, because a stream may have several rows: a slot has one for each attempt.
 	nth int
 }
 
 func (r *reader) rowsOf(category string) (all []rowAt) {
 	rows, _ := r.views.Of(category)
-	host, of := r.Account.String(), map[string]int{}
+	host := r.Account.String()
 	machine.Each(rows[host], func(row any) {
-		s := rowAt{of: row}
+		s := rowAt{of: row, nth: len(all)}
 		if stands, ok := row.(machine.Row); ok {
 			s.Stream, s.State = stands.Stands(host)
 		}
-		s.nth = of[s.Stream]
-		of[s.Stream]++
 		all = append(all, s)
 	})
 	return all
