@@ -186,7 +186,7 @@ func (v *Views) ProofsOf(of events.Address, wanted func(period uint64) bool) ite
 		for _, s := range h.sales.sorted() {
 			p := Proof{Slot: s.State.Slot, Attempt: s.State.Attempt}
 			for _, list := range [][]owed{s.Owing.Open, s.Owing.Closed} {
-				for n := range slices.Backward(list) {
+				for n := len(list) - 1; n >= 0; n-- { //nolint:modernize // slices.Backward copies each.
 					one := &list[n]
 					if !wanted(one.Period) {
 						continue

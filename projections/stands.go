@@ -37,13 +37,13 @@ func (v *Views) Counts(of events.Address, category string) (rows int, states map
 		}
 	default:
 		all, _ := v.Of(category)
-		machine.Each(all[h.address], func(row any) {
+		for _, row := range machine.Each(all[h.address]) {
 			state := ""
 			if stands, ok := row.(machine.Row); ok {
 				_, state = stands.Stands(h.address)
 			}
 			add(state)
-		})
+		}
 	}
 	return rows, states
 }

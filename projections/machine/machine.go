@@ -4,6 +4,7 @@
 package machine
 
 import (
+	"iter"
 	"reflect"
 
 	"google.golang.org/protobuf/proto"
@@ -74,14 +75,15 @@ type Row interface {
 	Stands(host string) (stream, state string)
 }
 
-// Each calls a function with each of the rows of a view.
-func Each(rows any, do func(row any)) {
-	all := reflect.ValueOf(rows)
-	if all.Kind() != reflect.Slice {
-		return // The host has none.
-	}
-	for i := range all.Len() {
-		do(all.Index(i).Interface())
+// Each yields the rows of a view; none, if the host has no view.
+func Each(rows any) iter.Seq2[int, any] {
+	return func(yield func(int, any) bool) {
+		all := reflect.ValueOf(rows)
+		for i := 0; all.Kind() == reflect.Slice && i < all.Len(); i++ {
+			if !yield(i, all.Index(i).Interface()) {
+				return
+			}
+		}
 	}
 }
 

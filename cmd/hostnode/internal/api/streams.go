@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -104,17 +105,21 @@ type rowAt struct {
 	nth int
 }
 
-func (r *reader) rowsOf(category string) (all []rowAt) {
+// rowsOf are the rows of a machine that stand in a state; empty: all.
+func (r *reader) rowsOf(category, state string) iter.Seq[rowAt] {
 	rows, _ := r.views.Of(category)
 	host := r.Account.String()
-	machine.Each(rows[host], func(row any) {
-		s := rowAt{of: row, nth: len(all)}
-		if stands, ok := row.(machine.Row); ok {
-			s.Stream, s.State = stands.Stands(host)
+	return func(yield func(rowAt) bool) {
+		for i, row := range machine.Each(rows[host]) {
+			s := rowAt{of: row, nth: i}
+			if stands, ok := row.(machine.Row); ok {
+				s.Stream, s.State = stands.Stands(host)
+			}
+			if (state == "" || s.State == state) && !yield(s) {
+				return
+			}
 		}
-		all = append(all, s)
-	})
-	return all
+	}
 }
 
 // ListRows implements Streams.
@@ -123,13 +128,7 @@ func (r *reader) ListRows(_ context.Context, q RowsQuestion) (Rows, error) {
 	if _, known := catalog.Of(q.Machine + "-"); !known {
 		return out, fmt.Errorf("%w: there is no machine %.40q", problem.ErrNoRoute, q.Machine)
 	}
-	some, next, err := pick(func(yield func(rowAt) bool) {
-		for _, row := range r.rowsOf(q.Machine) {
-			if (q.State == "" || row.State == q.State) && !yield(row) {
-				return
-			}
-		}
-	}, func(rowAt) uint64 { return 0 }, func(key []byte, s rowAt) []byte {
+	some, next, err := pick(r.rowsOf(q.Machine, q.State), func(rowAt) uint64 { return 0 }, func(key []byte, s rowAt) []byte {
 		return binary.BigEndian.AppendUint32(append(append(key, s.Stream...), ' '), uint32(s.nth)) //nolint:gosec // Few.
 	}, q.Paging)
 	if err != nil {
