@@ -19,7 +19,7 @@ const (
 	// ignored and the views are built again, so no upgrade is needed. Every change of
 	// a view or of a core's state needs a new version; where the types show the
 	// change, a test demands it (testdata/shape.golden).
-	checkpointSchema = 23
+	checkpointSchema = 24
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to build the views again.
 	maxCheckpointBytes = 2 << 30
@@ -46,7 +46,7 @@ func (v *Views) State(c *snapshot.Coder) {
 func (h *host) parts() []any {
 	all := []any{
 		&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.incomes, &h.periods,
-		&h.validator,
+		&h.tally, &h.validator,
 	}
 	for _, category := range slices.Sorted(maps.Keys(h.own)) {
 		all = append(all, h.own[category].State())

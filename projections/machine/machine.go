@@ -5,6 +5,7 @@ package machine
 
 import (
 	"reflect"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -73,6 +74,9 @@ type Row interface {
 	// Stands returns the name of that stream of a host, and the state in which it stands.
 	Stands(host string) (stream, state string)
 }
+
+// Aged is a Row that says since when it stands so; zero: its state is the last one, or it is not known.
+type Aged interface{ StandsSince() time.Time }
 
 // Each calls a function with each of the rows of a view.
 func Each(rows any, do func(row any)) {
