@@ -50,7 +50,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(f.desc(), kind, value, labels...)
 	}
-	r, ok := c.of.(interface{ record() *reader })
+	r, ok := c.of.(interface{ itself() *reader })
 	if !ok {
 		return
 	}
@@ -59,10 +59,10 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		c.log.Warnf("some figures of /metrics are absent: %v", err)
 	} else {
 		put(readyFigure, Flag(readiness(c.of, s).Ready))
-		measureStatus(s, r.record().now(), put)
+		measureStatus(s, r.itself().now(), put)
 	}
-	if r.record().store != nil { // Without it, there are only views of nothing.
-		r.record().measure(put, func(f *Figure, d projections.Durations, labels ...string) {
+	if r.itself().store != nil { // Without it, there are only views of nothing.
+		r.itself().measure(put, func(f *Figure, d projections.Durations, labels ...string) {
 			within := map[float64]uint64{}
 			for i, bound := range projections.Bounds()[:len(d.Within)] {
 				within[bound] = d.Within[i]
@@ -70,7 +70,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			seconds := float64(d.Milliseconds) / 1000
 			to <- prometheus.MustNewConstHistogram(f.desc(), d.Count, seconds, within, labels...)
 		}, s)
-		r.record().measureStore(ctx, put)
+		r.itself().measureStore(ctx, put)
 	}
 	if live, ok := c.of.(*Live); ok {
 		live.measure(ctx, put)
@@ -85,7 +85,7 @@ func statusOf(ctx context.Context, b Backend) (s Status, err error) {
 	return s, errNotHere
 }
 
-func (r *reader) record() *reader { return r }
+func (r *reader) itself() *reader { return r }
 
 // measure puts what follows from the record, all of it as of one position. Rows are counted, and not made.
 func (r *reader) measure(put Put, took func(*Figure, projections.Durations, ...string), s Status) {
@@ -266,7 +266,9 @@ func measureStatus(s Status, now time.Time, put Put) {
 			put(balanceFigure, shifted(whole(b.Tokens), s.Token.Decimals))
 		}
 	}
-	put(chainUpFigure, Flag(!s.Chain.Away && !s.Chain.Stalled))
+	if s.AsOf.Running {
+		put(chainUpFigure, Flag(!s.Chain.Away && !s.Chain.Stalled))
+	}
 	if !s.Chain.HeadTime.IsZero() {
 		put(headFigure, float64(s.Chain.Head))
 		put(headAgeFigure, now.Sub(s.Chain.HeadTime).Seconds())
