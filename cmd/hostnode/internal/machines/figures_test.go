@@ -26,7 +26,9 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/sale"
 )
 
 func figures() []*api.Figure { return api.Figures(machines.API()) }
@@ -248,9 +250,26 @@ func TestFiguresAreWhatTheAPIAnswers(t *testing.T) {
 
 var (
 	aMetric = regexp.MustCompile(`\bhostnode_[a-z_]+\b(?:\{([^}]*)\})?`)
-	aLabel  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
+	aLabel  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"`)
 	grouped = regexp.MustCompile(`(?:by|on|without|ignoring)\s*\(([a-z_, ]+)\)`)
 )
+
+// values say which values some labels have.
+var values = map[string]func(string) bool{
+	"machine": func(name string) bool {
+		_, known := catalog.Of(name + "-")
+		return known
+	},
+	"code": func(code string) bool { // Its table is not for other packages.
+		text, err := os.ReadFile(root + "actors/health/causes.go")
+		return err == nil && strings.Contains(string(text), "\n\t{\""+code+"\", ")
+	},
+	"state": func(state string) bool {
+		phase := func(p sale.Phase) bool { return p.String() == state }
+		others := []string{"running", "suspended", "taken", "waiting"}
+		return slices.ContainsFunc(sale.Phases(), phase) || slices.Contains(others, state)
+	},
+}
 
 // unknown are the names and labels in a query that no figure has.
 func unknown(query string) (wrong []string) {
@@ -276,6 +295,11 @@ func unknown(query string) (wrong []string) {
 			if !slices.Contains(append([]string{"instance", "job", "le"}, f.Labels...), label[1]) {
 				wrong = append(wrong, name+"{"+label[1]+"}")
 			}
+			for value := range strings.SplitSeq(label[2], "|") {
+				if is := values[label[1]]; is != nil && !is(value) {
+					wrong = append(wrong, label[1]+"="+value)
+				}
+			}
 		}
 	}
 	for _, found := range grouped.FindAllStringSubmatch(query, -1) {
@@ -293,6 +317,8 @@ func TestQueriesWithUnknownNamesAreFound(t *testing.T) {
 		`rate(hostnode_events_total{event="X"}[5m])`:                      nil,
 		`hostnode_nothing > 1`:                                            {"hostnode_nothing"},
 		`hostnode_events_total{kind="X"}`:                                 {"hostnode_events_total{kind}"},
+		`hostnode_rows{machine="sail",state=~"Proving|Provving"}`:         {"machine=sail", "state=Provving"},
+		`hostnode_obstacles{code=~"no-gas|no-gass"}`:                      {"code=no-gass"},
 		`sum by (machine, colour) (hostnode_rows)`:                        {"colour"},
 		`sum by (le) (rate(hostnode_proof_duration_seconds_bucket[5m]))`:  nil,
 		`hostnode_proof_duration_seconds_total or hostnode_proofs_bucket`: {"hostnode_proof_duration_seconds_total", "hostnode_proofs_bucket"},
