@@ -32,8 +32,8 @@ type Durations struct {
 
 // Bounds are those of Durations, in seconds: from a quick proof to the longest request.
 func Bounds() []float64 {
-	return []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 6 * 3600, secondsOfADay, 7 * secondsOfADay,
-		30 * secondsOfADay, 365 * secondsOfADay}
+	const day = secondsOfADay
+	return []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 6 * 3600, day, 7 * day, 30 * day, 365 * day}
 }
 
 func (d Durations) and(took time.Duration) Durations {

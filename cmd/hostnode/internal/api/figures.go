@@ -39,6 +39,7 @@ func Flag(yes bool) float64 {
 }
 
 func figure(name, help string, labels ...string) *Figure { return &Figure{name, help, labels, Gauge} }
+
 func counter(name, help string, labels ...string) *Figure {
 	return &Figure{name, help, labels, Counter}
 }
@@ -54,29 +55,29 @@ var (
 		"the newest are kept.", "machine", "state")
 	oldestFigure = figure("hostnode_oldest_row_timestamp_seconds", "Since when the row has been in its state that has "+
 		"longest, by the clock of the machine's events. Only of rows that are not over.", "machine", "state")
-	eventsFigure = counter("hostnode_events_total", "Events of a machine in the record, by type: what happened, and how "+
-		"often.", "machine", "event")
-	staysFigure = histogram("hostnode_state_duration_seconds", "How long sales and sectors were in a state before they "+
-		"left it.", "machine", "state")
-	proofTimeFigure = histogram("hostnode_proof_duration_seconds", "How long the proofs took to make that the contract "+
-		"took.")
+	eventsFigure = counter("hostnode_events_total", "Events of a machine in the record, by type: what happened, and "+
+		"how often.", "machine", "event")
+	staysFigure = histogram("hostnode_state_duration_seconds", "How long sales and sectors were in a state before "+
+		"they left it.", "machine", "state")
+	proofTimeFigure = histogram("hostnode_proof_duration_seconds", "How long the proofs took to make that the "+
+		"contract took.")
 	inclusionFigure = histogram("hostnode_transaction_inclusion_seconds", "How long transactions took from the intent "+
 		"until they were seen in a block.")
 	sentFigure = counter("hostnode_transactions_total", "Transactions that are over, by outcome: succeeded, failed "+
 		"(mined and reverted), abandoned.", "outcome")
 	proofsFigure = figure("hostnode_proofs", "Proofs of slots that were demanded, by what became of them: open, "+
 		"submitted, missed, excused, lapsed.", "outcome")
-	owedFigure = figure("hostnode_proofs_late", "Proofs of slots that are owed though their time is over, by the chain's "+
-		"time.")
-	slackFigure = figure("hostnode_proof_slack_seconds", "Time left, by the chain's time, for the open proof of a slot "+
-		"that is due first. Absent: none is open.")
+	owedFigure = figure("hostnode_proofs_late", "Proofs of slots that are owed though their time is over, by the "+
+		"chain's time.")
+	slackFigure = figure("hostnode_proof_slack_seconds", "Time left, by the chain's time, for the open proof of a "+
+		"slot that is due first. Absent: none is open.")
 	ledgerFigure = figure("hostnode_ledger_bytes", "How the quota is used. The parts add up to it.", "part")
 	atRiskFigure = figure("hostnode_collateral_tokens", "Collateral that the ledger holds for sales, in the market's "+
 		"token.")
 	queueFigure  = figure("hostnode_queue_slots", "Slots in the queue: waiting, taken.", "state")
 	pausedFigure = figure("hostnode_queue_paused", "1 while no slots are taken from the queue.")
-	refusedTotal = counter("hostnode_slots_refused_total", "Slots that were not taken into the queue, by the criterion "+
-		"that they failed.", "criterion")
+	refusedTotal = counter("hostnode_slots_refused_total", "Slots that were not taken into the queue, by the "+
+		"criterion that they failed.", "criterion")
 	incomeFigure = figure("hostnode_income_tokens", "What was earned and lost in all, in the market's token: rewards, "+
 		"repair_rewards, validator_rewards, collateral_lost.", "kind")
 	feesFigure   = figure("hostnode_fees_coins", "What mined transactions cost in all, in the chain's coin.")
@@ -85,8 +86,8 @@ var (
 		"most.")
 	monthFees       = figure("hostnode_month_fees_coins", "What transactions that were mined this month cost.")
 	positionFigure  = figure("hostnode_record_position", "Position of the last event that the views have seen.")
-	lastEventFigure = figure("hostnode_record_last_event_timestamp_seconds", "When that event was written, by the clock "+
-		"of the store's machine.")
+	lastEventFigure = figure("hostnode_record_last_event_timestamp_seconds", "When that event was written, by the "+
+		"clock of the store's machine.")
 	skippedFigure = figure("hostnode_views_skipped_events", "Events that the views could not read.")
 )
 
@@ -99,13 +100,13 @@ var (
 		"absent.")
 	readyFigure    = figure("hostnode_ready", "1 while the host runs, and proves what it owes, as /readyz says.")
 	sellingFigure  = figure("hostnode_selling", "1 while slots that match are taken. Absent: not known.")
-	obstacleFigure = figure("hostnode_obstacles", "What is in the way of selling and proving (severity obstacle), or may "+
-		"soon be (warning), by its code.", "code", "severity")
+	obstacleFigure = figure("hostnode_obstacles", "What is in the way of selling and proving (severity obstacle), or "+
+		"may soon be (warning), by its code.", "code", "severity")
 	downFigure       = figure("hostnode_parts_down", "Parts of the host that do not run.")
 	quarantineFigure = figure("hostnode_quarantined", "Pieces of work in quarantine.")
 	troubleFigure    = figure("hostnode_sales_in_trouble", "Sales that meet an error.")
-	balanceFigure    = figure("hostnode_balance_tokens", "The account's balance in the market's token. Absent: the chain "+
-		"did not answer.")
+	balanceFigure    = figure("hostnode_balance_tokens", "The account's balance in the market's token. Absent: the "+
+		"chain did not answer.")
 	coinsFigure   = figure("hostnode_balance_coins", "The account's balance in the chain's coin, for fees.")
 	headFigure    = figure("hostnode_chain_head_block", "The newest block that the host knows.")
 	headAgeFigure = figure("hostnode_chain_head_age_seconds", "How old it is by the machine's clock.")

@@ -14,8 +14,8 @@ import (
 var (
 	suspensionFigure = &api.Figure{
 		Name: "hostnode_node_suspension_seconds", Labels: []string{"node"}, Kind: api.Gauge,
-		Help: "Time until a watched node is suspended if it is offline from now on. Absent: it is not active, or never " +
-			"suspended.",
+		Help: "Time until a watched node is suspended if it is offline from now on. Absent: it is not active, or " +
+			"never suspended.",
 	}
 	lostFigure = &api.Figure{
 		Name: "hostnode_node_windows_lost_ratio", Labels: []string{"node"}, Kind: api.Gauge,
