@@ -276,6 +276,16 @@ func TestRateLimitedHostAsksTheNextEndpoint(t *testing.T) {
 			if !said.says("another endpoint") {
 				t.Fatal("the host waits for its provider")
 			}
+			failed, messages := 0, uint64(0)
+			for _, at := range m.Traffic() {
+				messages += at.Messages
+				if at.Failed > 0 {
+					failed++
+				}
+			}
+			if failed != 1 || messages != m.Requests()[rpc.RequestMessages] {
+				t.Errorf("%+v, of %d messages", m.Traffic(), m.Requests()[rpc.RequestMessages])
+			}
 		})
 	}
 }

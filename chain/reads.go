@@ -294,6 +294,9 @@ func balanceOf(
 	return head.Head(), b, err
 }
 
+// Traffic counts the messages to each endpoint, and Requests the calls in them.
+func (m *Market) Traffic() map[string]rpc.Traffic { return m.conn.Traffic() }
+
 // Reachability says which endpoint is in use, as of the last call. It does not block and asks no node.
 func (m *Market) Reachability() rpc.Reachability { return m.conn.Reachability() }
 

@@ -46,7 +46,7 @@ func (v *Views) State(c *snapshot.Coder) {
 func (h *host) parts() []any {
 	all := []any{
 		&h.ledgers, &h.sales, &h.sectors, &h.queue, &h.txs, &h.starts, &h.earnings, &h.incomes, &h.periods,
-		&h.validator,
+		&h.tally, &h.validator,
 	}
 	for _, category := range slices.Sorted(maps.Keys(h.own)) {
 		all = append(all, h.own[category].State())

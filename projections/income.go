@@ -52,8 +52,8 @@ func (i Income) Net() string {
 // make up the whole, and so do the availabilities as far as sales are concerned.
 type incomes struct {
 	Days series[Income] // by the day of the chain's time, counted from 1970 in UTC
-	// Of has the first availabilities that had a sale, up to a limit; Others is the sum of the others. Sales without one
-	// are under the zero id.
+	// Of has the first availabilities that had a sale, up to a limit; Others is the sum of the others. Sales
+	// without one are under the zero id.
 	Of     map[events.AvailabilityID]Income
 	Others Income
 }

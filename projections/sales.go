@@ -159,7 +159,11 @@ func (h *host) foldSale(r events.Recorded, e sale.Event) {
 	s.Owing.fold(s.State, e, h.limits.ClosedPeriods)
 	s.Last = Place{r.Type, at(e), r.Revision, r.Position}
 	if s.State.Phase != before.Phase {
+		h.tally.left(events.CategorySale, before.Phase.String(), s.Since, s.Last.At)
 		s.Since = s.Last.At
+	}
+	if proof, ok := e.(*messages.ProofSubmitted); ok && proof.GetTookMilliseconds() > 0 { // Else it was found on chain.
+		h.tally.Proofs = h.tally.Proofs.and(time.Duration(proof.GetTookMilliseconds()) * time.Millisecond)
 	}
 	h.earnings.foldSale(s.State, e, c)
 	h.bookEvent(s, e, fee, repaired)

@@ -163,9 +163,12 @@ func (h *host) foldSector(r events.Recorded, e sector.Event) {
 		s.State.Number = number
 		h.sectors.All[number] = s
 	}
-	was := s.State
+	was, since := s.State, s.Since
 	s.fold(r, e)
 	h.sectors.shown.Store(nil)
+	if s.State.State != was.State {
+		h.tally.left(events.CategorySector, string(was.State), since, s.Since)
+	}
 	if s.State.Over() && !was.Over() {
 		h.sectors.end(number, h.limits.ClosedSectors)
 	}

@@ -119,6 +119,7 @@ func (h *host) tx(key string) *Transaction {
 }
 
 func (h *host) closeTx(key string) {
+	h.tally.closed(*h.txs.Open[key])
 	closed, dropped := recent(h.txs.Closed, *h.txs.Open[key], h.limits.ClosedTransactions)
 	h.txs.Closed, h.txs.Done[key] = closed, true
 	if dropped != nil {

@@ -128,6 +128,7 @@ type host struct {
 	earnings earnings
 	incomes  incomes
 	periods  periods
+	tally    tally
 	// validator is what the account marked.
 	validator validating
 	// own are the views of the machines that have their own, by category.
@@ -215,7 +216,9 @@ func (v *Views) fold(r events.Recorded, address string, m proto.Message) {
 	}
 	if !fold(h, r, m) {
 		v.pass(r, r.Type+" does not belong in this stream")
+		return
 	}
+	h.tally.Events[Happening{category, r.Type}]++
 }
 
 // folds say, for each category of streams that has a view, what an event does there; false for one of another machine.
@@ -299,7 +302,10 @@ func newHost(address string, l Limits) *host {
 		queue:   queue{State: saved.NewQueue(), Refusals: map[string]Refusals{}, LetGo: map[string]Refusals{}},
 		txs:     transactions{Open: map[string]*Transaction{}, Done: map[string]bool{}},
 		incomes: incomes{Of: map[events.AvailabilityID]Income{}},
-		own:     map[string]machine.View{},
+		tally: tally{
+			Events: map[Happening]uint64{}, Stays: map[Happening]Durations{}, Sent: map[Outcome]uint64{},
+		},
+		own: map[string]machine.View{},
 	}
 	for _, m := range views.Machines() {
 		h.own[m.Category] = m.View()

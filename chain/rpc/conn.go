@@ -194,6 +194,23 @@ func (c *Conn) Reachability() Reachability { return c.reachable.now() }
 // RequestMessages the messages that they were sent in.
 func (c *Conn) Requests() map[string]uint64 { return c.count.all() }
 
+// Traffic is what became of the messages to an endpoint since the process began.
+type Traffic struct {
+	Messages uint64
+	// Failed are those without an answer, or refused because of a limit, and attempts to connect.
+	Failed uint64
+}
+
+// Traffic is that of each endpoint, by its URL without secrets; those that are called alike are one.
+func (c *Conn) Traffic() map[string]Traffic {
+	all := map[string]Traffic{}
+	for _, e := range c.endpoints {
+		t := all[e.name]
+		all[e.name] = Traffic{t.Messages + e.asked.Load(), t.Failed + e.failed.Load()}
+	}
+	return all
+}
+
 // Others are separate connections to each endpoint that is not in use, for a chain with this
 // identity. Each is closed when the next one is asked for.
 func (c *Conn) Others(chain Identity) iter.Seq[*Conn] {

@@ -37,6 +37,9 @@ type endpoint struct {
 	// takesHash are the methods with which it was seen to take a hash; their later refusals are not
 	// blamed on that.
 	takesHash sync.Map
+	// asked counts the messages sent to it, failed those of them, and the attempts to connect, that had no answer or
+	// were refused because of a limit.
+	asked, failed atomic.Uint64
 	// noSubscription: it refused to announce new blocks.
 	noSubscription atomic.Bool
 }

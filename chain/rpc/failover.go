@@ -81,6 +81,7 @@ func (c *Conn) dial(ctx context.Context, index int) (*Session, error) {
 	client, err := rpc.DialOptions(timed, e.url, rpc.WithWebsocketMessageSizeLimit(maxAnswerBytes),
 		rpc.WithHTTPClient(&http.Client{Transport: e}))
 	if err != nil {
+		e.failed.Add(1)
 		return nil, fmt.Errorf("%w: connect to %s: %w", ErrUnavailable, e.name, err)
 	}
 	return &Session{

@@ -68,7 +68,11 @@ func (l *Session) exchangeOne(ctx context.Context, send func(context.Context) er
 	began, given := time.Now(), l.at.patience.limit()
 	timed, cancel := context.WithTimeout(ctx, given)
 	defer cancel()
+	l.at.asked.Add(1)
 	err := send(timed)
+	if err != nil && ctx.Err() == nil && (!IsAnswer(err) || rateLimited(err)) {
+		l.at.failed.Add(1)
+	}
 	// Late: our own time is over, and not the caller's.
 	late := err != nil && !IsAnswer(err) && timed.Err() != nil && ctx.Err() == nil
 	l.at.patience.note(given, time.Since(began), late)

@@ -186,6 +186,7 @@ func listen(p *node.Process, c config.Loaded, codex *codex, log *logrus.Entry) (
 	}
 	over := http.NewServeMux()
 	over.Handle("/", s.Handler())
+	over.Handle(access.ProfilesPath, access.Profiles())
 	over.Handle("/api/codex/", codex)
 	over.Handle("/api/storage/", codex)
 	s.tcp.Serve(over)
@@ -219,7 +220,7 @@ func running(p *node.Process, c config.Loaded) *api.Live {
 		Reach:     p.Content.Reach,
 		Outage:    func() health.OutageFacts { return p.Facts().Outage },
 		Answerers: p.Answerers, Pieces: p.Pieces, SectorSize: c.Sectors.Size, Quota: c.Quota,
-		Proves: p.Proves, Alerts: p.Alerts,
+		Proves: p.Proves, Alerts: p.Alerts, Traffic: p.Market.Traffic, Requests: p.Market.Requests,
 	}
 	if p.Development && c.API.Codex && len(c.Content.Sources) == 0 {
 		live.Reach = nil // What is bought through Codex's API is read here.

@@ -27,6 +27,9 @@ func (n Node) Stands(host string) (stream, state string) {
 	return events.CategoryNode + "-" + host + "-" + n.Node, n.Status
 }
 
+// StandsSince implements machine.Aged.
+func (n Node) StandsSince() time.Time { return n.Since }
+
 // Node is what is shown of a node. Times are by the watcher's clock.
 type Node struct {
 	Node   string    `json:"node"`   // a member's name, or an address

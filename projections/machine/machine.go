@@ -6,6 +6,7 @@ package machine
 import (
 	"iter"
 	"reflect"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -74,6 +75,9 @@ type Row interface {
 	// Stands returns the name of that stream of a host, and the state in which it stands.
 	Stands(host string) (stream, state string)
 }
+
+// Aged is a Row that says since when it stands so; zero: its state is the last one, or it is not known.
+type Aged interface{ StandsSince() time.Time }
 
 // Each yields the rows of a view; none, if the host has no view.
 func Each(rows any) iter.Seq2[int, any] {

@@ -105,12 +105,16 @@ func (g *guard) admit(h http.Header, r *http.Request) (who Principal, err error)
 		return who, fmt.Errorf("%w: the path has empty parts, dots or backslashes", problem.ErrBadRequest)
 	case !g.API.Codex && below(r.URL.Path, codexPaths):
 		return who, fmt.Errorf("%w: api.codex is off", problem.ErrNoRoute)
+	case !g.API.Pprof && below(r.URL.Path, profilePaths):
+		return who, fmt.Errorf("%w: api.pprof is off", problem.ErrNoRoute)
 	case !g.sameOrigin(r, reads):
 		return who, problem.ErrCrossOrigin
 	}
 	switch who, err = g.identify(h, r); {
 	case err != nil:
 		return who, err
+	case who.Scope == Read && below(r.URL.Path, profilePaths) && !g.near(r):
+		return who, fmt.Errorf("%w: profiles need the scope %s", problem.ErrForbidden, Operate)
 	case who.Scope == Operate, who.Scope == Read && reads:
 		return who, nil
 	case who.Scope == Read:

@@ -463,3 +463,17 @@ func TestWrongTokensAreLimitedAndARightOneIsStillTaken(t *testing.T) {
 	d.lets(t, http.MethodPost, "/api/v1/drain", "Authorization", bearer(d.operate))
 	d.refuses(t, "unauthorized", http.MethodPost, "/api/v1/drain") // Without a token it is no failure.
 }
+
+func TestProfilesAreServedByASettingToOperators(t *testing.T) {
+	const path = "/debug/pprof/heap"
+	off := guarded(t, nil)
+	off.refuses(t, "not-found", "GET", path, "Authorization", bearer(off.operate))
+	near := guarded(t, func(c *config.API) { c.Pprof = true })
+	near.lets(t, "GET", path)
+	near.lets(t, "GET", path, "Authorization", bearer(near.read))
+	near.refuses(t, "forbidden", "GET", path, "Authorization", bearer(near.read), "Via", "1.1 proxy")
+	far := guarded(t, func(c *config.API) { c.Pprof, c.Listen = true, "0.0.0.0:8090" })
+	far.refuses(t, "unauthorized", "GET", path)
+	far.refuses(t, "forbidden", "GET", path, "Authorization", bearer(far.read))
+	far.lets(t, "GET", path, "Authorization", bearer(far.operate))
+}

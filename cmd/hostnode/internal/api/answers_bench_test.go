@@ -36,11 +36,6 @@ func (q inquiry) String() string {
 // long are the questions that read the whole record, or a stream, or the disk; watching does not end.
 var long = []string{"GET audit", "GET streams/{stream}", "GET pieces", "GET downtime/trial", "GET " + api.Watch}
 
-// absent are questions about things that the record of the benchmark has none of.
-var absent = []string{
-	"GET aggregation/pieces/{piece}", "GET aggregation/pieces/{piece}/proof", "GET aggregation/aggregates/{aggregate}", "GET checks/{id}",
-}
-
 // questions are all of the API but the long ones, each about something that is there, and some orders.
 func questions() (all []inquiry) {
 	routes := api.Calls()

@@ -273,6 +273,10 @@ type (
 // Machine is what a further machine of the host answers (docs/architecture.md, "How to add a machine").
 type Machine struct {
 	Calls []Route
+	// Figures are those that it adds to /metrics, and Measure puts them; nil: it adds none. Its rows, their states and
+	// its events are there without it.
+	Figures []*Figure
+	Measure func(Reading, Put)
 	// Reads makes what answers the questions, from the record; nil: nothing does.
 	Reads func(Reading) any
 }

@@ -41,6 +41,9 @@ type LiveConfig struct {
 	Owed func(context.Context) (events.Amount, error)
 	// Standing says which endpoint of the chain is in use; without one Endpoint is.
 	Standing func() rpc.Reachability
+	// Traffic and Requests count what was sent to the end points of the chain, as rpc.Conn does; nil: not known.
+	Traffic  func() map[string]rpc.Traffic
+	Requests func() map[string]uint64
 	// Outage says what is proven while the event store is away from a host that has not read
 	// its record yet.
 	Outage func() health.OutageFacts

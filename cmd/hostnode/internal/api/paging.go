@@ -74,7 +74,8 @@ func pick[T any](
 // pickFrom is pick for rows of which the maker is told, while they are made, by which number they cannot be on the page
 // any more; it may leave these out.
 func pickFrom[T any](
-	rows func(wanted func(number uint64) bool) iter.Seq[T], number func(T) uint64, rest func([]byte, T) []byte, p Paging,
+	rows func(wanted func(number uint64) bool) iter.Seq[T],
+	number func(T) uint64, rest func([]byte, T) []byte, p Paging,
 ) (out []T, next string, err error) {
 	if _, _, err := page([]T{}, nil, p); err != nil {
 		return nil, "", err

@@ -6,15 +6,19 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/sirupsen/logrus"
 )
 
 // This file is what other programs look at: whether the process is alive, whether the host does what it is there for,
-// and figures. They are at the root, where such programs expect them.
+// and figures (figures.go). They are at the root, where such programs expect them.
 
 // probeTime bounds how long a probe may take: what asks has a limit of its own, often of ten seconds.
 const probeTime = 8 * time.Second
+
+// maxScrapes is how many may ask for figures at once: two servers of Prometheus, and a person.
+const maxScrapes = 4
 
 // Ready is whether a host may be relied upon.
 type Ready struct {
@@ -43,54 +47,21 @@ func probes(mux *http.ServeMux, b Backend, log *logrus.Entry) {
 			writeProblem(w, err)
 			return
 		}
-		_, starting := b.(*Standby)
-		ready := Ready{!starting && !s.NotProving, s.Selling, s.Readiness}
-		code := http.StatusOK
+		ready, code := readiness(b, s), http.StatusOK
 		if !ready.Ready {
 			code = http.StatusServiceUnavailable
 		}
 		write(w, code, "application/json", ready)
 	})
 	figures := prometheus.NewRegistry()
-	figures.MustRegister(collector{b})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(figures, promhttp.HandlerOpts{ErrorLog: log, Timeout: answerTime}))
+	figures.MustRegister(collector{b, log}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(figures, promhttp.HandlerOpts{
+		ErrorLog: log, Timeout: answerTime, MaxRequestsInFlight: maxScrapes,
+	}))
 }
 
-// collector takes figures from the views when it is asked, so that they are right after a restart, too. Each machine of
-// the lists is among them.
-type collector struct{ of Backend }
-
-var (
-	rowsFigure = prometheus.NewDesc("hostnode_rows",
-		"Rows of a machine's view, by the state in which they are.", []string{"machine", "state"}, nil)
-	positionFigure = prometheus.NewDesc("hostnode_record_position",
-		"Position of the last event that the views have seen.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (collector) Describe(to chan<- *prometheus.Desc) {
-	to <- rowsFigure
-	to <- positionFigure
-}
-
-// Collect implements prometheus.Collector.
-func (c collector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
-	defer cancel()
-	all, err := ListMachines.Ask(ctx, c.of, Then{})
-	if err != nil {
-		to <- prometheus.NewInvalidMetric(rowsFigure, err)
-		return
-	}
-	to <- prometheus.MustNewConstMetric(positionFigure, prometheus.GaugeValue, float64(all.AsOf.Position))
-	for _, m := range all.Machines {
-		rest := m.Rows
-		for state, n := range m.States {
-			rest -= n
-			to <- prometheus.MustNewConstMetric(rowsFigure, prometheus.GaugeValue, float64(n), m.Machine, state)
-		}
-		if rest > 0 || m.Rows == 0 {
-			to <- prometheus.MustNewConstMetric(rowsFigure, prometheus.GaugeValue, float64(rest), m.Machine, "")
-		}
-	}
+func readiness(b Backend, s Status) Ready {
+	_, starting := b.(*Standby)
+	return Ready{!starting && !s.NotProving, s.Selling, s.Readiness}
 }

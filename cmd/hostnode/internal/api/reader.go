@@ -105,7 +105,17 @@ func (r *reader) machines() []Machine { return r.Machines }
 
 // parts implements here, with what reads the record.
 func (r *reader) parts() (all []any) {
-	reading := Reading{
+	reading := r.reading()
+	for _, m := range r.Machines {
+		if m.Reads != nil {
+			all = append(all, m.Reads(reading))
+		}
+	}
+	return all
+}
+
+func (r *reader) reading() Reading {
+	return Reading{
 		AsOf: r.asOf(), Account: r.Account, Store: r.store, Until: r.past,
 		DataDir: r.DataDir,
 		Rows: func(category string) any {
@@ -113,12 +123,6 @@ func (r *reader) parts() (all []any) {
 			return rows[r.Account.String()]
 		},
 	}
-	for _, m := range r.Machines {
-		if m.Reads != nil {
-			all = append(all, m.Reads(reading))
-		}
-	}
-	return all
 }
 
 // refusal implements here.

@@ -90,8 +90,13 @@ func (r *reader) ListMachines(context.Context, Then) (Machines, error) {
 	r.views.Read(func(v *projections.Views) {
 		out.AsOf = r.asOfPosition(v.AsOf())
 		for _, m := range catalog.Machines() {
-			rows, states := v.Counts(r.Account, m.Category)
-			out.Machines = append(out.Machines, MachineCounts{m.Category, rows, states})
+			counts := MachineCounts{Machine: m.Category, States: map[string]int{}}
+			for state, in := range v.States(r.Account, m.Category) {
+				if counts.Rows += in.Rows; state != "" {
+					counts.States[state] = in.Rows
+				}
+			}
+			out.Machines = append(out.Machines, counts)
 		}
 	})
 	return out, nil
@@ -128,9 +133,11 @@ func (r *reader) ListRows(_ context.Context, q RowsQuestion) (Rows, error) {
 	if _, known := catalog.Of(q.Machine + "-"); !known {
 		return out, fmt.Errorf("%w: there is no machine %.40q", problem.ErrNoRoute, q.Machine)
 	}
-	some, next, err := pick(r.rowsOf(q.Machine, q.State), func(rowAt) uint64 { return 0 }, func(key []byte, s rowAt) []byte {
-		return binary.BigEndian.AppendUint32(append(append(key, s.Stream...), ' '), uint32(s.nth)) //nolint:gosec // Few.
-	}, q.Paging)
+	place := func(key []byte, s rowAt) []byte {
+		key = append(append(key, s.Stream...), ' ')
+		return binary.BigEndian.AppendUint32(key, uint32(s.nth)) //nolint:gosec // There are fewer.
+	}
+	some, next, err := pick(r.rowsOf(q.Machine, q.State), func(rowAt) uint64 { return 0 }, place, q.Paging)
 	if err != nil {
 		return out, err
 	}

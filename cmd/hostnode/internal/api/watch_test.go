@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/storetest"
@@ -307,7 +308,10 @@ func TestWhatHasNotChangedIsNotSentAgain(t *testing.T) {
 
 func TestProbesSayWhatIsInTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		live, _, _ := runningOn(t, storetest.NewMemory())
+		live, _, _ := runningOn(t, storetest.NewMemory(), func(cfg *api.LiveConfig) {
+			cfg.Traffic = func() map[string]rpc.Traffic { return map[string]rpc.Traffic{"ws://node": {Messages: 5, Failed: 2}} }
+			cfg.Requests = func() map[string]uint64 { return map[string]uint64{"eth_call": 9} }
+		})
 		h := api.Handler(live, silent())
 		get := func(path string) (int, string) {
 			w := httptest.NewRecorder()
@@ -322,11 +326,25 @@ func TestProbesSayWhatIsInTheWay(t *testing.T) {
 			t.Errorf("readyz: %d %s", code, text)
 		}
 		code, text = get("/metrics")
-		if code != 200 || !strings.Contains(text, `hostnode_rows{machine="host",state=""} 1`) {
-			t.Errorf("metrics: %d %s", code, text)
+		for _, want := range []string{
+			`hostnode_rows{machine="host",state=""} 1`, `hostnode_ready 1`, `hostnode_selling 0`, `hostnode_chain_up 1`,
+			`hostnode_obstacles{code="nothing-offered",severity="obstacle"} 1`, `hostnode_balance_coins 7e-18`,
+			`hostnode_node_messages_total{endpoint="ws://node"} 5`, `hostnode_node_failures_total{endpoint="ws://node"} 2`,
+			`hostnode_node_calls_total{method="eth_call"} 9`, `hostnode_chain_head_block 300`, `hostnode_store_up 1`,
+		} {
+			if code != 200 || !strings.Contains(text, "\n"+want+"\n") {
+				t.Errorf("metrics: %d, no %s in %s", code, want, text)
+			}
+		}
+		if strings.Contains(text, "\nhostnode_balance_tokens ") {
+			t.Error("a balance in a token whose decimals are not known")
 		}
 		standby := api.NewStandby(api.StandbyConfig{Facts: func() health.Facts { return health.Facts{Stage: health.Starting} }})
 		h = api.Handler(standby, silent())
+		if code, text := get("/metrics"); code != 200 || !strings.Contains(text, "\nhostnode_ready 0\n") ||
+			strings.Contains(text, "hostnode_rows") {
+			t.Errorf("metrics while nothing is read: %d %s", code, text)
+		}
 		if code, text := get("/readyz"); code != 503 || !strings.Contains(text, `"ready":false`) {
 			t.Errorf("while it starts: %d %s", code, text)
 		}

@@ -23,6 +23,9 @@ type API struct {
 	Hosts []string `key:"hosts" max:"64"`
 	// Codex serves the REST API of Codex as well, below /api/codex and /api/storage, for its SDK.
 	Codex bool `key:"codex" def:"false"`
+	// Pprof serves profiles of the process below /debug/pprof, to this machine and to who has a token of scope
+	// operate. They show what is in its memory.
+	Pprof bool `key:"pprof" def:"false"`
 	// RequestsPerSecond is how many requests an address may make in a second, in the long run.
 	RequestsPerSecond int `key:"requestsPerSecond" def:"50" min:"1" max:"100000"`
 	// Burst is how many requests it may make at once.

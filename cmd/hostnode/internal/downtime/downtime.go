@@ -29,8 +29,9 @@ type Ordering interface {
 // API is what the machine answers.
 func API() api.Machine {
 	return api.Machine{
-		Calls: []api.Route{ListNodes, ShowNode, ShowRules, TryRules, OrderNode},
-		Reads: func(r api.Reading) any { return reader{r} },
+		Calls:   []api.Route{ListNodes, ShowNode, ShowRules, TryRules, OrderNode},
+		Reads:   func(r api.Reading) any { return reader{r} },
+		Figures: []*api.Figure{suspensionFigure, lostFigure, limitFigure}, Measure: measure,
 	}
 }
 

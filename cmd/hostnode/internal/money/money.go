@@ -29,8 +29,8 @@ const (
 	maxDecimals = 36
 	// Unnamed is what a token is called whose contract does not say so in letters that can be trusted.
 	Unnamed = "tokens"
-	// coinDecimals are those of the coin that gas is paid with, on every chain of Ethereum's kind.
-	coinDecimals = 18
+	// CoinDecimals are those of the coin that gas is paid with, on every chain of Ethereum's kind.
+	CoinDecimals = 18
 )
 
 // plainSymbol leaves out all that could look like another symbol, or command a terminal.
@@ -78,7 +78,7 @@ func with(n, unit string) string {
 func (t Token) Amount(base string) string { return t.print(base, "base units") }
 
 // Gas prints wei in the chain's own coin, in the same way.
-func Gas(wei string) string { return Token{"coins", coinDecimals}.print(wei, "wei") }
+func Gas(wei string) string { return Token{"coins", CoinDecimals}.print(wei, "wei") }
 
 func (t Token) print(base, unit string) string {
 	n, ok := whole(base)
