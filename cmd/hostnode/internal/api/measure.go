@@ -191,7 +191,7 @@ func sameMonth(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.Month() == b.Month()
 }
 
-// whole is a number that was printed here, or 0.
+// bigOf is a number that was printed here, or 0.
 func bigOf(text string) *big.Int {
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok {
