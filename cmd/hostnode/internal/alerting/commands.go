@@ -1,6 +1,7 @@
 package alerting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -85,7 +86,7 @@ func test(a *cli.App) *cobra.Command {
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (Tested, error) {
 		return Test.Ask(ctx, b, OfChannel{args[0]})
 	}, func(p *cli.Printer, t Tested) error {
-		p.Line("the channel has taken it; it answered: %s", strings.TrimSpace(t.Answer))
+		p.Line("the channel has taken it; it answered: %s", cmp.Or(strings.TrimSpace(t.Answer), "nothing"))
 		return nil
 	})
 	return cmd

@@ -174,7 +174,7 @@ func (d *Desk) wake() {
 	}
 }
 
-// keep writes what waits into the file, or removes it when nothing does. mu must be held.
+// keep writes what waits into the file, if that may not have it. mu must be held.
 func (d *Desk) keep() {
 	if d.file == "" || len(d.waits) == 0 && !d.kept {
 		return
