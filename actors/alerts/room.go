@@ -202,7 +202,8 @@ func (r *Room) ended(a *shell.Turn, w *work, _ struct{}, err error) {
 	}
 	if err != nil {
 		c.Failed = err.Error()
-		r.Log.WithField("alert", d.Alert.Kind).Warnf("alerts.%s did not take an alert, will try again: %v", d.Channel, err)
+		r.Log.WithField("alert", d.Alert.Kind).Warnf("alerts.%s did not take an alert, will try again: %v",
+			d.Channel, err)
 	}
 	r.effects.Report(a, w, func(done func(bool)) { r.submit(a, c, causeLook, done) })
 }

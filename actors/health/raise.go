@@ -12,21 +12,21 @@ import (
 type Alerts struct {
 	base  *shell.Base
 	send  func(Alert)
-	clear func(Alert)
+	ended func(Alert)
 }
 
 // NewAlerts returns Alerts that log, and call send for each alert. send must not block; nil:
 // alerts are only logged.
 func NewAlerts(base *shell.Base, send func(Alert)) *Alerts { return &Alerts{base: base, send: send} }
 
-// Ending has clear called for each alert that is over, whether it was raised or not; it must not block. It returns a.
-func (a *Alerts) Ending(clear func(Alert)) *Alerts {
-	a.clear = clear
+// Ending has ended called for each alert that is over, whether it was raised or not; it must not block. It returns a.
+func (a *Alerts) Ending(ended func(Alert)) *Alerts {
+	a.ended = ended
 	return a
 }
 
 // Clears reports whether anything is told of ends.
-func (a *Alerts) Clears() bool { return a.clear != nil }
+func (a *Alerts) Clears() bool { return a.ended != nil }
 
 // Raise raises an alert; slot may be zero.
 func (a *Alerts) Raise(kind AlertKind, slot events.SlotID, period uint64, text, hint string) {
@@ -55,8 +55,8 @@ func (a *Alerts) Clear(kind AlertKind, slot events.SlotID, why string) {
 
 // ClearAbout says so of something that is no slot.
 func (a *Alerts) ClearAbout(kind AlertKind, subject, why string) {
-	if a.clear != nil {
-		a.clear(Alert{
+	if a.ended != nil {
+		a.ended(Alert{
 			Kind: kind, Host: a.base.Me.String(), Member: string(a.base.Member), Subject: subject,
 			Cleared: a.base.Clock.Now(), Reason: why,
 		})
@@ -132,11 +132,11 @@ func (i *Incident) Is(so bool, tell func()) {
 	i.Told = so
 }
 
-// Lasts is Is, and calls clear once when all is well: also at the first look, as it may have lasted when the process
+// Lasts is Is, and calls ended once when all is well: also at the first look, as it may have lasted when the process
 // before this one ended. Neither so nor well: it is not known.
-func (i *Incident) Lasts(so, well bool, tell, clear func()) {
+func (i *Incident) Lasts(so, well bool, tell, ended func()) {
 	if well && !so && (i.Told || !i.over) {
-		clear()
+		ended()
 	}
 	i.over = well && !so || i.over && !so
 	i.Is(so, tell)

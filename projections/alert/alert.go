@@ -157,8 +157,8 @@ const (
 
 func rules() []machine.Rule {
 	return []machine.Rule{
-		{Code: orderRule, Demands: "An alert is raised once until it is cleared, and what else happens to it comes in " +
-			"between; time does not go back."},
+		{Code: orderRule, Demands: "An alert is raised once until it is cleared, and what else happens to it comes " +
+			"in between; time does not go back."},
 		{Code: deliveryRule, Demands: "A channel takes only what was raised, or cleared, and each only once; after a " +
 			"failure it is tried again after the pause that follows from the failures before."},
 		{Code: personRule, Demands: "An alert is acknowledged, and alerts are muted, by a person with a name and a " +

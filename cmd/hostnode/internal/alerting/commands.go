@@ -37,7 +37,8 @@ func acknowledge(a *cli.App) *cobra.Command {
 		if args[0] != "all" {
 			n, err := strconv.ParseUint(args[0], 10, 64)
 			if err != nil || n == 0 {
-				return room.Answer{}, fmt.Errorf("%w: %.40q is no number of an alert, and not all", cli.ErrUsage, args[0])
+				return room.Answer{}, fmt.Errorf("%w: %.40q is no number of an alert, and not all", cli.ErrUsage,
+					args[0])
 			}
 			q.Number = n
 		}
@@ -52,7 +53,8 @@ func mute(a *cli.App) *cobra.Command {
 	var m view.Mute
 	wait := time.Hour
 	cmd := &cobra.Command{
-		Use: "mute KIND", Short: "Have alerts of a kind recorded and not delivered, for a while", Args: cobra.ExactArgs(1),
+		Use: "mute KIND", Short: "Have alerts of a kind recorded and not delivered, for a while",
+		Args:    cobra.ExactArgs(1),
 		Example: `  hostnode alerts mute disk-full --for 2h --reason "the disk is replaced"`,
 	}
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (room.Answer, error) {

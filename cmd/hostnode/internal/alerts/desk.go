@@ -121,8 +121,8 @@ func keyOf(a health.Alert) alert.Key {
 	return alert.Key{Kind: string(a.Kind), Member: a.Member, Subject: a.Subject}
 }
 
-// Clear has it recorded that an alert is over, if one is open, after which its end is delivered. It does not wait. A nil
-// Desk does nothing.
+// Clear has it recorded that an alert is over, if one is open, after which its end is delivered. It does not wait. A
+// nil Desk does nothing.
 func (d *Desk) Clear(a health.Alert) {
 	if d == nil {
 		return

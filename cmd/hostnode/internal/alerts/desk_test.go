@@ -127,7 +127,7 @@ func TestAlertsAreDeliveredAtOnceAndRecordedByTheNextProcess(t *testing.T) {
 		t.Errorf("recorded: %+v", all)
 	}
 	next.Close()
-	if _, err := os.Stat(file); err == nil && len(recordedAgain(t, url, file)) > 0 {
+	if _, err := os.Stat(file); err == nil && len(recordedAgain(t, file)) > 0 {
 		t.Error("what is recorded is kept")
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
@@ -136,7 +136,7 @@ func TestAlertsAreDeliveredAtOnceAndRecordedByTheNextProcess(t *testing.T) {
 	newDesk(t, url, file).Close() // Damage does not stop a host.
 }
 
-func recordedAgain(t *testing.T, url, file string) (all []room.Order) {
+func recordedAgain(t *testing.T, file string) (all []room.Order) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err == nil {

@@ -19,8 +19,8 @@ const (
 	FormatAlertmanager = "alertmanager"
 )
 
-// The headers of what is posted with a signature. The signature is "sha256=" and the HMAC-SHA256, in hex, over the time,
-// a dot and the body; the time is in seconds since 1970. Who checks both refuses what is old, so that nobody can send it
+// The headers of what is posted with a signature. The signature is "sha256=" and the HMAC-SHA256, in hex, over the
+// time, a dot and the body; the time is in seconds since 1970. Who checks both refuses what is old, so that nobody can send it
 // again.
 const (
 	HeaderTime      = "Hostnode-Time"
