@@ -44,7 +44,7 @@ func assemble(cfg Config, ports Ports, rt *shell.Runtime) (*Host, *supervisor) {
 		scheduler: shell.NewPart(schedulerName), sectors: shell.NewPart(sectors.Name),
 		validator: shell.NewPart(validatorName),
 	}
-	alerts := health.NewAlerts(base, cfg.Alert)
+	alerts := health.NewAlerts(base, cfg.Alert).Ending(cfg.AlertOver)
 	record := newHostRecord(base)
 	record.quarantined = quarantine.New(base, recordQuarantine(record, alerts))
 	ready := members.NewReadyProofs(base)
@@ -277,7 +277,11 @@ func sectorsRoom(
 					Policy: cfg.SectorPolicy, Decide: cfg.Cores.DecideSector,
 					Alert: func(t health.SectorTrouble) {
 						facts := health.Facts{Sectors: []health.SectorTrouble{t}}
-						alerts.RaiseCause("sectors-stuck", events.SlotID{}, facts)
+						c, _ := health.CauseOf("sectors-stuck", facts)
+						alerts.RaiseAbout(c.Alert, t.Subject(), c.Reason, c.Hint)
+					},
+					AlertOver: func(t health.SectorTrouble) {
+						alerts.ClearAbout(health.AlertSector, t.Subject(), "it is proven, or over")
 					},
 				})
 				s.sectorPools = room.Pools()

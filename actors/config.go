@@ -143,6 +143,8 @@ type Config struct {
 	CertificateWarning time.Duration
 	// Alert receives alerts for the operator. It must not block. Nil: nobody does.
 	Alert func(health.Alert)
+	// AlertOver is told that an alert is over, whether it was raised or not. It must not block. Nil: nobody is.
+	AlertOver func(health.Alert)
 	// Heartbeat is how often this process records that it is alive; default 5 minutes;
 	// negative: never.
 	Heartbeat time.Duration

@@ -128,17 +128,21 @@ func (f *chainFollower) followOnce(ctx context.Context) error {
 		return read.err
 	}
 	f.unread.Store(nil)
+	f.ClearAbout(health.AlertPartDown, theRecord, "it can be read")
 	return f.feed(ctx, cursor, nil)
 }
+
+// theRecord is what is down while the record of the market cannot be read.
+const theRecord = "the record of the market"
 
 // withoutRecord follows the blocks alone for a while, because the end of the market's stream
 // cannot be read: hosted slots are proven, and nothing is sold.
 func (f *chainFollower) withoutRecord(ctx context.Context, why error) error {
 	if f.unread.Load() == nil {
 		f.unread.Store(&health.PartStatus{
-			Name: "the record of the market", Since: f.Clock.Now(), Reason: why.Error(),
+			Name: theRecord, Since: f.Clock.Now(), Reason: why.Error(),
 		})
-		f.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("the market's events are not recorded: %v", why),
+		f.RaiseAbout(health.AlertPartDown, theRecord, fmt.Sprintf("the market's events are not recorded: %v", why),
 			"nothing is sold, and hosted slots are proven: check the record with `hostnode audit`; "+
 				"the host tries again by itself")
 	}

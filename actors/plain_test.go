@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hostnode/hostnode/actors/alerts"
 	"github.com/hostnode/hostnode/actors/chainview"
 	"github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/actors/ledger"
@@ -41,7 +42,7 @@ func exchanged() map[string]any {
 		"sectors.ForceState": sectors.ForceState{}, "sectors.Terminate": sectors.Terminate{},
 		"sectors.Remove": sectors.Remove{}, "sectors.TryAgain": sectors.TryAgain{}, "sectors.List": sectors.List{},
 		"sectors.Show": sectors.Show{}, "sectors.Standing": sectors.Standing{},
-		"downtime.Order": downtime.Order{},
+		"downtime.Order": downtime.Order{}, "alerts.Order": alerts.Order{},
 	}
 }
 

@@ -60,14 +60,30 @@ func recordQuarantine(h *hostRecord, alerts *health.Alerts) func(m quarantine.Ev
 		if q, ok := m.(*messages.WorkQuarantined); ok && q.GetKind() == string(shell.SubjectSector) {
 			tellLeftAlone(alerts, shell.Subject{Kind: shell.SubjectSector, Key: q.GetKey()}, q.GetReason())
 		}
+		if q, ok := m.(*messages.QuarantineEnded); ok {
+			clearLeftAlone(alerts, shell.Subject{Kind: shell.SubjectKind(q.GetKind()), Key: q.GetKey()}, q.GetReason())
+		}
 		h.writeLater(m, stored)
 	}
 }
 
 func tellLeftAlone(alerts *health.Alerts, about shell.Subject, why string) {
-	alerts.Raise(health.AlertWorkQuarantined, events.SlotID{}, 0,
+	alerts.RaiseAbout(health.AlertWorkQuarantined, about.String(),
 		fmt.Sprintf("%s is left alone: %s", describe(about), why),
 		fmt.Sprintf("find the cause in the log; try it again with `hostnode quarantine retry %s`", about))
+}
+
+// clearLeftAlone tells that a quarantine has ended.
+func clearLeftAlone(alerts *health.Alerts, about shell.Subject, why string) {
+	alerts.ClearAbout(health.AlertWorkQuarantined, about.String(), why)
+	switch about.Kind {
+	case shell.SubjectSale:
+		alerts.ClearAbout(health.AlertQuarantined, about.Key, why)
+		alerts.ClearAbout(health.AlertNotProving, about.Key, why)
+	case shell.SubjectDuties:
+		alerts.ClearAbout(health.AlertNotProving, about.Key, why)
+	case shell.SubjectMarket, shell.SubjectLedger, shell.SubjectSlot, shell.SubjectSector:
+	}
 }
 
 // describe names a piece of work in words.

@@ -116,6 +116,7 @@ func (l *recordLoss) watch(ctx context.Context, lost events.WentBack) {
 		return
 	}
 	l.Log.Warn("what the event store lacked at the start is there after all: nothing was lost")
+	l.Clear(health.AlertWentBack, events.SlotID{}, "what the event store lacked is there")
 	back := lossOf(lost, l.Clock.Now(), l.Epoch)
 	back.TakenBack = true
 	l.record.writeLater(back, func() {})

@@ -135,6 +135,13 @@ func (s *rooms) onBegan(_ *shell.Turn, r *supervisedRoom) {
 	if r.began != nil {
 		r.began(child)
 	}
+	if s.Clears() {
+		s.Clock.After(partSteady, func() {
+			if r.Part.Is(child) {
+				s.ClearAbout(health.AlertPartDown, r.Part.Name, "it has run for "+partSteady.String())
+			}
+		})
+	}
 }
 
 // onEnded notes that a room has failed, and tells those who wait for it.
@@ -150,7 +157,7 @@ func (s *rooms) onEnded(r *supervisedRoom, f shell.Failure) bool {
 	s.Log.WithField("part", name).Errorf("%s is down and will be restarted in %s: %v", name, f.Pause, f.Err)
 	if (f.Lefts > 0 || f.InARow >= partAlertAfter) && !r.told {
 		r.told = true
-		s.Raise(health.AlertPartDown, events.SlotID{}, 0, fmt.Sprintf("%s is down: %v", name, f.Err), r.Lost+
+		s.RaiseAbout(health.AlertPartDown, name, fmt.Sprintf("%s is down: %v", name, f.Err), r.Lost+
 			": find the cause in the log, or check the record with `hostnode audit`; the host restarts it by itself")
 	}
 	return true
@@ -238,8 +245,11 @@ func (q quota) set() {
 				q.Log.Warnf("the data of pieces holds %d bytes, which can be removed only with a sealer: "+
 					"set sectors.sealer to what it was", book.Pieces)
 			}
-			q.RaiseCause("quota-too-small", events.SlotID{},
-				health.Facts{Supply: health.Supply{Quota: q.bytes, Allocated: book.Allocated()}})
+			f := health.Facts{Supply: health.Supply{Quota: q.bytes, Allocated: book.Allocated()}}
+			if _, so := health.CauseOf("quota-too-small", f); !so {
+				q.ClearCause("quota-too-small", "the quota suffices")
+			}
+			q.RaiseCause("quota-too-small", events.SlotID{}, f)
 		}
 	})
 }

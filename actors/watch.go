@@ -67,18 +67,22 @@ func (w *watch) look(ctx context.Context) {
 	for {
 		w.Yield(ctx, "watch")
 		now := w.Clock.Now()
+		moves := false
 		if head := w.View.Now(); head.Hash != last.Hash {
-			last, moved = head, now
+			last, moved, moves = head, now, true
 		} else if last.Hash == (events.Hash{}) && (w.recordAway.Load() || w.StoreWatch.Away()) {
 			moved = now // Nobody looks at the chain before the record is read.
 		}
 		r := w.StoreWatch.Now()
-		away.Is(r.Away && now.Sub(r.Since) >= AwayAlertAfter, func() {
+		away.Lasts(r.Away && now.Sub(r.Since) >= AwayAlertAfter, !r.Away, func() {
 			w.RaiseCause("record-away", events.SlotID{}, health.Facts{Stage: health.Running, Record: r})
-		})
-		silent.Is(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*w.BlockTime()), func() {
+		}, func() { w.ClearCause("record-away", "the event store answers") })
+		silent.Lasts(now.Sub(moved) >= max(SilentAlertAfter, silentAlertBlocks*w.BlockTime()), moves, func() {
 			w.RaiseCause("chain-silent", events.SlotID{},
 				health.Facts{Chain: health.ChainFacts{SilentSince: moved, Head: last}})
+		}, func() {
+			w.ClearCause("chain-silent", "blocks come")
+			w.ClearCause("chain-away", "the chain answers")
 		})
 		w.watchMembers(ofMembers)
 		if shell.Sleep(ctx, w.Clock, watchEvery) != nil {
@@ -105,7 +109,8 @@ func (w *watch) watchMembers(causes []*sustained) {
 		} else if l.since.IsZero() {
 			l.since = w.Clock.Now()
 		}
-		l.Is(so && w.Clock.Now().Sub(l.since) >= AwayAlertAfter, func() { w.RaiseCause(l.code, events.SlotID{}, f) })
+		l.Lasts(so && w.Clock.Now().Sub(l.since) >= AwayAlertAfter, !so,
+			func() { w.RaiseCause(l.code, events.SlotID{}, f) }, func() { w.ClearCause(l.code, "it is no longer so") })
 	}
 }
 
@@ -187,8 +192,12 @@ func (w *diskWatch) look(ctx context.Context) error {
 		w.queue.Tell(queue.Wake{Reason: "the disk has room", Criteria: []string{slotqueue.CriterionDisk}})
 	}
 	d, was := w.room.Now(), w.full.Told || w.away.Told
-	w.full.Is(d.Full && !d.Away, func() { w.RaiseCause("disk-full", events.SlotID{}, health.Facts{Disk: d}) })
-	w.away.Is(d.Away, func() { w.RaiseCause("disk-away", events.SlotID{}, health.Facts{Disk: d}) })
+	w.full.Lasts(d.Full && !d.Away, d.Known && !d.Full,
+		func() { w.RaiseCause("disk-full", events.SlotID{}, health.Facts{Disk: d}) },
+		func() { w.ClearCause("disk-full", "the disk has room") })
+	w.away.Lasts(d.Away, d.Known && !d.Away,
+		func() { w.RaiseCause("disk-away", events.SlotID{}, health.Facts{Disk: d}) },
+		func() { w.ClearCause("disk-away", "the disk is there") })
 	if was && !w.full.Told && !w.away.Told {
 		w.Log.Infof("the disk is there and has room again: %d bytes", d.Free)
 	}
@@ -214,7 +223,7 @@ func (w *diskWatch) lookAtSectors() {
 		why = err.Error()
 	}
 	w.room.SetSectors(why)
-	w.sectorsAway.Is(why != "", func() {
+	w.sectorsAway.Lasts(why != "", true, func() {
 		w.RaiseCause("sectors-disk-away", events.SlotID{}, health.Facts{Disk: w.room.Now()})
-	})
+	}, func() { w.ClearCause("sectors-disk-away", "the disk is there") })
 }

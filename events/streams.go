@@ -26,6 +26,8 @@ const (
 	CategoryContent = "content"
 	CategoryCargo   = "cargo"
 	CategoryDeal    = "deal"
+	// CategoryAlert has what needs a person.
+	CategoryAlert = "alert"
 	// CategoryProofs has proofs on their way from a member to the owner.
 	CategoryProofs = "proofs"
 	// CategoryLoss has one stream, LossStream.
@@ -243,6 +245,9 @@ func ParseContentStream(stream string) (Address, ContentLink, error) {
 
 // CargoStream is the ledger of a host's pieces.
 func CargoStream(host Address) string { return CategoryCargo + "-" + host.String() }
+
+// AlertStream is the stream of a host's alerts.
+func AlertStream(host Address) string { return CategoryAlert + "-" + host.String() }
 
 // DealStream is the stream of the deal about an aggregate, which its piece CID names.
 func DealStream(host Address, aggregate string) string {

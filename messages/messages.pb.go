@@ -13556,6 +13556,723 @@ func (x *DealDoubted) GetReason() string {
 	return ""
 }
 
+// AlertRaised: something needs a person. State: Open, until AlertCleared.
+type AlertRaised struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"` // from 1, in the order of the record
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Member        string                 `protobuf:"bytes,4,opt,name=member,proto3" json:"member,omitempty"`     // that noticed it; empty: the host is one process
+	Subject       string                 `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`   // what it is about, a slot for instance; empty: the host
+	Since         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`       // it was noticed
+	Severity      string                 `protobuf:"bytes,7,opt,name=severity,proto3" json:"severity,omitempty"` // warning, critical
+	Text          string                 `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
+	Hint          string                 `protobuf:"bytes,9,opt,name=hint,proto3" json:"hint,omitempty"`
+	Slot          string                 `protobuf:"bytes,10,opt,name=slot,proto3" json:"slot,omitempty"` // empty: it is about none
+	Period        uint64                 `protobuf:"varint,11,opt,name=period,proto3" json:"period,omitempty"`
+	Moment        bool                   `protobuf:"varint,12,opt,name=moment,proto3" json:"moment,omitempty"` // it does not last, and is over when a person has acknowledged it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertRaised) Reset() {
+	*x = AlertRaised{}
+	mi := &file_hostnode_messages_proto_msgTypes[193]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertRaised) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertRaised) ProtoMessage() {}
+
+func (x *AlertRaised) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[193]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertRaised.ProtoReflect.Descriptor instead.
+func (*AlertRaised) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{193}
+}
+
+func (x *AlertRaised) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertRaised) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertRaised) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+func (x *AlertRaised) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetHint() string {
+	if x != nil {
+		return x.Hint
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetSlot() string {
+	if x != nil {
+		return x.Slot
+	}
+	return ""
+}
+
+func (x *AlertRaised) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *AlertRaised) GetMoment() bool {
+	if x != nil {
+		return x.Moment
+	}
+	return false
+}
+
+// AlertRepeated: an open alert was raised again, in other words. One that got worse is delivered again.
+type AlertRepeated struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Severity      string                 `protobuf:"bytes,3,opt,name=severity,proto3" json:"severity,omitempty"`
+	Text          string                 `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Hint          string                 `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"`
+	Period        uint64                 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertRepeated) Reset() {
+	*x = AlertRepeated{}
+	mi := &file_hostnode_messages_proto_msgTypes[194]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertRepeated) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertRepeated) ProtoMessage() {}
+
+func (x *AlertRepeated) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[194]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertRepeated.ProtoReflect.Descriptor instead.
+func (*AlertRepeated) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{194}
+}
+
+func (x *AlertRepeated) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertRepeated) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertRepeated) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *AlertRepeated) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *AlertRepeated) GetHint() string {
+	if x != nil {
+		return x.Hint
+	}
+	return ""
+}
+
+func (x *AlertRepeated) GetPeriod() uint64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+// AlertCleared: it is over. State: Cleared.
+type AlertCleared struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertCleared) Reset() {
+	*x = AlertCleared{}
+	mi := &file_hostnode_messages_proto_msgTypes[195]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertCleared) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertCleared) ProtoMessage() {}
+
+func (x *AlertCleared) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[195]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertCleared.ProtoReflect.Descriptor instead.
+func (*AlertCleared) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{195}
+}
+
+func (x *AlertCleared) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertCleared) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertCleared) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// AlertAcknowledged: a person knows of it. If it was of a moment, its state is Cleared.
+type AlertAcknowledged struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertAcknowledged) Reset() {
+	*x = AlertAcknowledged{}
+	mi := &file_hostnode_messages_proto_msgTypes[196]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertAcknowledged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertAcknowledged) ProtoMessage() {}
+
+func (x *AlertAcknowledged) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[196]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertAcknowledged.ProtoReflect.Descriptor instead.
+func (*AlertAcknowledged) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{196}
+}
+
+func (x *AlertAcknowledged) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertAcknowledged) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertAcknowledged) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *AlertAcknowledged) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// AlertsMuted: alerts of this kind are recorded, and not delivered until the end.
+type AlertsMuted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Subject       string                 `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"` // empty: any
+	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
+	By            string                 `protobuf:"bytes,5,opt,name=by,proto3" json:"by,omitempty"`
+	Reason        string                 `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertsMuted) Reset() {
+	*x = AlertsMuted{}
+	mi := &file_hostnode_messages_proto_msgTypes[197]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertsMuted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertsMuted) ProtoMessage() {}
+
+func (x *AlertsMuted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[197]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertsMuted.ProtoReflect.Descriptor instead.
+func (*AlertsMuted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{197}
+}
+
+func (x *AlertsMuted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertsMuted) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *AlertsMuted) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *AlertsMuted) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *AlertsMuted) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *AlertsMuted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// AlertsUnmuted: they are delivered again.
+type AlertsUnmuted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Subject       string                 `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	By            string                 `protobuf:"bytes,4,opt,name=by,proto3" json:"by,omitempty"` // empty: the end was reached
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertsUnmuted) Reset() {
+	*x = AlertsUnmuted{}
+	mi := &file_hostnode_messages_proto_msgTypes[198]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertsUnmuted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertsUnmuted) ProtoMessage() {}
+
+func (x *AlertsUnmuted) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[198]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertsUnmuted.ProtoReflect.Descriptor instead.
+func (*AlertsUnmuted) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{198}
+}
+
+func (x *AlertsUnmuted) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertsUnmuted) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *AlertsUnmuted) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *AlertsUnmuted) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+// AlertChannelsSet: alerts are delivered by these channels from now on.
+type AlertChannelsSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Channels      []string               `protobuf:"bytes,2,rep,name=channels,proto3" json:"channels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertChannelsSet) Reset() {
+	*x = AlertChannelsSet{}
+	mi := &file_hostnode_messages_proto_msgTypes[199]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertChannelsSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertChannelsSet) ProtoMessage() {}
+
+func (x *AlertChannelsSet) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[199]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertChannelsSet.ProtoReflect.Descriptor instead.
+func (*AlertChannelsSet) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{199}
+}
+
+func (x *AlertChannelsSet) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertChannelsSet) GetChannels() []string {
+	if x != nil {
+		return x.Channels
+	}
+	return nil
+}
+
+// AlertDelivered: a channel has taken an alert, or that it is cleared.
+type AlertDelivered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`
+	Cleared       bool                   `protobuf:"varint,4,opt,name=cleared,proto3" json:"cleared,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertDelivered) Reset() {
+	*x = AlertDelivered{}
+	mi := &file_hostnode_messages_proto_msgTypes[200]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertDelivered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertDelivered) ProtoMessage() {}
+
+func (x *AlertDelivered) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[200]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertDelivered.ProtoReflect.Descriptor instead.
+func (*AlertDelivered) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{200}
+}
+
+func (x *AlertDelivered) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertDelivered) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertDelivered) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *AlertDelivered) GetCleared() bool {
+	if x != nil {
+		return x.Cleared
+	}
+	return false
+}
+
+// AlertUndelivered: a channel has not taken it. The next try by this channel comes later.
+type AlertUndelivered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	At            *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	Channel       string                 `protobuf:"bytes,3,opt,name=channel,proto3" json:"channel,omitempty"`
+	Cleared       bool                   `protobuf:"varint,4,opt,name=cleared,proto3" json:"cleared,omitempty"`
+	Failures      uint32                 `protobuf:"varint,5,opt,name=failures,proto3" json:"failures,omitempty"` // in a row, of the channel
+	Retry         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry,proto3" json:"retry,omitempty"`
+	Reason        string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlertUndelivered) Reset() {
+	*x = AlertUndelivered{}
+	mi := &file_hostnode_messages_proto_msgTypes[201]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlertUndelivered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlertUndelivered) ProtoMessage() {}
+
+func (x *AlertUndelivered) ProtoReflect() protoreflect.Message {
+	mi := &file_hostnode_messages_proto_msgTypes[201]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlertUndelivered.ProtoReflect.Descriptor instead.
+func (*AlertUndelivered) Descriptor() ([]byte, []int) {
+	return file_hostnode_messages_proto_rawDescGZIP(), []int{201}
+}
+
+func (x *AlertUndelivered) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *AlertUndelivered) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *AlertUndelivered) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *AlertUndelivered) GetCleared() bool {
+	if x != nil {
+		return x.Cleared
+	}
+	return false
+}
+
+func (x *AlertUndelivered) GetFailures() uint32 {
+	if x != nil {
+		return x.Failures
+	}
+	return 0
+}
+
+func (x *AlertUndelivered) GetRetry() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Retry
+	}
+	return nil
+}
+
+func (x *AlertUndelivered) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var file_hostnode_messages_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
@@ -14679,7 +15396,65 @@ const file_hostnode_messages_proto_rawDesc = "" +
 	"\vDealDoubted\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
 	"\x04said\x18\x02 \x01(\tR\x04said\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason*o\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xd1\x02\n" +
+	"\vAlertRaised\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06member\x18\x04 \x01(\tR\x06member\x12\x18\n" +
+	"\asubject\x18\x05 \x01(\tR\asubject\x120\n" +
+	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12\x1a\n" +
+	"\bseverity\x18\a \x01(\tR\bseverity\x12\x12\n" +
+	"\x04text\x18\b \x01(\tR\x04text\x12\x12\n" +
+	"\x04hint\x18\t \x01(\tR\x04hint\x12\x12\n" +
+	"\x04slot\x18\n" +
+	" \x01(\tR\x04slot\x12\x16\n" +
+	"\x06period\x18\v \x01(\x04R\x06period\x12\x16\n" +
+	"\x06moment\x18\f \x01(\bR\x06moment\"\xaf\x01\n" +
+	"\rAlertRepeated\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x1a\n" +
+	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12\x12\n" +
+	"\x04hint\x18\x05 \x01(\tR\x04hint\x12\x16\n" +
+	"\x06period\x18\x06 \x01(\x04R\x06period\"j\n" +
+	"\fAlertCleared\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"{\n" +
+	"\x11AlertAcknowledged\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xc1\x01\n" +
+	"\vAlertsMuted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
+	"\asubject\x18\x03 \x01(\tR\asubject\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x0e\n" +
+	"\x02by\x18\x05 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"y\n" +
+	"\rAlertsUnmuted\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
+	"\asubject\x18\x03 \x01(\tR\asubject\x12\x0e\n" +
+	"\x02by\x18\x04 \x01(\tR\x02by\"Z\n" +
+	"\x10AlertChannelsSet\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x1a\n" +
+	"\bchannels\x18\x02 \x03(\tR\bchannels\"\x88\x01\n" +
+	"\x0eAlertDelivered\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x18\n" +
+	"\achannel\x18\x03 \x01(\tR\achannel\x12\x18\n" +
+	"\acleared\x18\x04 \x01(\bR\acleared\"\xf0\x01\n" +
+	"\x10AlertUndelivered\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x18\n" +
+	"\achannel\x18\x03 \x01(\tR\achannel\x12\x18\n" +
+	"\acleared\x18\x04 \x01(\bR\acleared\x12\x1a\n" +
+	"\bfailures\x18\x05 \x01(\rR\bfailures\x120\n" +
+	"\x05retry\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05retry\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason*o\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fKIND_BYTES32\x10\x01\x12\x10\n" +
@@ -14703,7 +15478,7 @@ func file_hostnode_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_hostnode_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 193)
+var file_hostnode_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 202)
 var file_hostnode_messages_proto_goTypes = []any{
 	(Kind)(0),                          // 0: hostnode.v1.Kind
 	(*Request)(nil),                    // 1: hostnode.v1.Request
@@ -14899,143 +15674,152 @@ var file_hostnode_messages_proto_goTypes = []any{
 	(*DealApproved)(nil),               // 191: hostnode.v1.DealApproved
 	(*DealRejected)(nil),               // 192: hostnode.v1.DealRejected
 	(*DealDoubted)(nil),                // 193: hostnode.v1.DealDoubted
-	(*timestamppb.Timestamp)(nil),      // 194: google.protobuf.Timestamp
-	(*descriptorpb.FieldOptions)(nil),  // 195: google.protobuf.FieldOptions
+	(*AlertRaised)(nil),                // 194: hostnode.v1.AlertRaised
+	(*AlertRepeated)(nil),              // 195: hostnode.v1.AlertRepeated
+	(*AlertCleared)(nil),               // 196: hostnode.v1.AlertCleared
+	(*AlertAcknowledged)(nil),          // 197: hostnode.v1.AlertAcknowledged
+	(*AlertsMuted)(nil),                // 198: hostnode.v1.AlertsMuted
+	(*AlertsUnmuted)(nil),              // 199: hostnode.v1.AlertsUnmuted
+	(*AlertChannelsSet)(nil),           // 200: hostnode.v1.AlertChannelsSet
+	(*AlertDelivered)(nil),             // 201: hostnode.v1.AlertDelivered
+	(*AlertUndelivered)(nil),           // 202: hostnode.v1.AlertUndelivered
+	(*timestamppb.Timestamp)(nil),      // 203: google.protobuf.Timestamp
+	(*descriptorpb.FieldOptions)(nil),  // 204: google.protobuf.FieldOptions
 }
 var file_hostnode_messages_proto_depIdxs = []int32{
-	194, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
-	194, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
+	203, // 0: hostnode.v1.Receipt.time:type_name -> google.protobuf.Timestamp
+	203, // 1: hostnode.v1.SaleStarted.at:type_name -> google.protobuf.Timestamp
 	1,   // 2: hostnode.v1.SaleStarted.request:type_name -> hostnode.v1.Request
-	194, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
-	194, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
-	194, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
-	194, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
+	203, // 3: hostnode.v1.SaleStarted.expires_at:type_name -> google.protobuf.Timestamp
+	203, // 4: hostnode.v1.SaleStarted.ends_at:type_name -> google.protobuf.Timestamp
+	203, // 5: hostnode.v1.CapacityReserved.at:type_name -> google.protobuf.Timestamp
+	203, // 6: hostnode.v1.SlotReserved.at:type_name -> google.protobuf.Timestamp
 	2,   // 7: hostnode.v1.SlotReserved.receipt:type_name -> hostnode.v1.Receipt
-	194, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
-	194, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
-	194, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
-	194, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
-	194, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
+	203, // 8: hostnode.v1.SlotStored.at:type_name -> google.protobuf.Timestamp
+	203, // 9: hostnode.v1.InitialProofMade.at:type_name -> google.protobuf.Timestamp
+	203, // 10: hostnode.v1.InitialProofOutdated.at:type_name -> google.protobuf.Timestamp
+	203, // 11: hostnode.v1.SlotFilled.at:type_name -> google.protobuf.Timestamp
+	203, // 12: hostnode.v1.SlotFilled.filled_at:type_name -> google.protobuf.Timestamp
 	2,   // 13: hostnode.v1.SlotFilled.receipt:type_name -> hostnode.v1.Receipt
-	194, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
-	194, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
-	194, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
-	194, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
-	194, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
-	194, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
-	194, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
+	203, // 14: hostnode.v1.FillReverted.at:type_name -> google.protobuf.Timestamp
+	203, // 15: hostnode.v1.DataLifetimeExtended.at:type_name -> google.protobuf.Timestamp
+	203, // 16: hostnode.v1.DataLifetimeExtended.until:type_name -> google.protobuf.Timestamp
+	203, // 17: hostnode.v1.RequestStarted.at:type_name -> google.protobuf.Timestamp
+	203, // 18: hostnode.v1.ProofDue.at:type_name -> google.protobuf.Timestamp
+	203, // 19: hostnode.v1.ProofDue.deadline:type_name -> google.protobuf.Timestamp
+	203, // 20: hostnode.v1.ProofSubmitted.at:type_name -> google.protobuf.Timestamp
 	2,   // 21: hostnode.v1.ProofSubmitted.receipt:type_name -> hostnode.v1.Receipt
-	194, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
-	194, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
-	194, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
-	194, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
-	194, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
-	194, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
-	194, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
-	194, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
+	203, // 22: hostnode.v1.ProofMissed.at:type_name -> google.protobuf.Timestamp
+	203, // 23: hostnode.v1.ProofExcused.at:type_name -> google.protobuf.Timestamp
+	203, // 24: hostnode.v1.SlotDamaged.at:type_name -> google.protobuf.Timestamp
+	203, // 25: hostnode.v1.SlotRepaired.at:type_name -> google.protobuf.Timestamp
+	203, // 26: hostnode.v1.CollateralChecked.at:type_name -> google.protobuf.Timestamp
+	203, // 27: hostnode.v1.CollateralSlashed.at:type_name -> google.protobuf.Timestamp
+	203, // 28: hostnode.v1.RequestEnded.at:type_name -> google.protobuf.Timestamp
+	203, // 29: hostnode.v1.PayoutReceived.at:type_name -> google.protobuf.Timestamp
 	2,   // 30: hostnode.v1.PayoutReceived.receipt:type_name -> hostnode.v1.Receipt
-	194, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
-	194, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
-	194, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
+	203, // 31: hostnode.v1.SaleIgnored.at:type_name -> google.protobuf.Timestamp
+	203, // 32: hostnode.v1.SaleCancelled.at:type_name -> google.protobuf.Timestamp
+	203, // 33: hostnode.v1.SaleFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 34: hostnode.v1.SlotDropped.at:type_name -> google.protobuf.Timestamp
 	2,   // 35: hostnode.v1.SlotDropped.receipt:type_name -> hostnode.v1.Receipt
-	194, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
-	194, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
-	194, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
-	194, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
-	194, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
-	194, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
-	194, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
-	194, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
-	194, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
-	194, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
-	194, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
-	194, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
-	194, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
-	194, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	194, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
-	194, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
-	194, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
-	194, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
+	203, // 36: hostnode.v1.SlotForfeited.at:type_name -> google.protobuf.Timestamp
+	203, // 37: hostnode.v1.SaleErrored.at:type_name -> google.protobuf.Timestamp
+	203, // 38: hostnode.v1.DataDeleted.at:type_name -> google.protobuf.Timestamp
+	203, // 39: hostnode.v1.SaleSettled.at:type_name -> google.protobuf.Timestamp
+	203, // 40: hostnode.v1.QuotaSet.at:type_name -> google.protobuf.Timestamp
+	203, // 41: hostnode.v1.AvailabilityCreated.at:type_name -> google.protobuf.Timestamp
+	203, // 42: hostnode.v1.AvailabilityCreated.until:type_name -> google.protobuf.Timestamp
+	203, // 43: hostnode.v1.AvailabilityUpdated.at:type_name -> google.protobuf.Timestamp
+	203, // 44: hostnode.v1.AvailabilityUpdated.until:type_name -> google.protobuf.Timestamp
+	203, // 45: hostnode.v1.AvailabilityDeleted.at:type_name -> google.protobuf.Timestamp
+	203, // 46: hostnode.v1.ReservationCreated.at:type_name -> google.protobuf.Timestamp
+	203, // 47: hostnode.v1.ReservationCreated.valid_until:type_name -> google.protobuf.Timestamp
+	203, // 48: hostnode.v1.BytesReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 49: hostnode.v1.ReservationDeleted.at:type_name -> google.protobuf.Timestamp
+	203, // 50: hostnode.v1.SectorSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	203, // 51: hostnode.v1.SectorSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 52: hostnode.v1.SectorDepositSettled.at:type_name -> google.protobuf.Timestamp
+	203, // 53: hostnode.v1.PieceSpaceHeld.at:type_name -> google.protobuf.Timestamp
+	203, // 54: hostnode.v1.PieceSpaceReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 55: hostnode.v1.SectorFundsWithdrawn.at:type_name -> google.protobuf.Timestamp
+	203, // 56: hostnode.v1.SectorStart.at:type_name -> google.protobuf.Timestamp
 	44,  // 57: hostnode.v1.SectorStart.pieces:type_name -> hostnode.v1.SectorPiece
-	194, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
-	194, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
-	194, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
+	203, // 58: hostnode.v1.SectorStartEmpty.at:type_name -> google.protobuf.Timestamp
+	203, // 59: hostnode.v1.SectorOpened.at:type_name -> google.protobuf.Timestamp
+	203, // 60: hostnode.v1.SectorAddPiece.at:type_name -> google.protobuf.Timestamp
 	44,  // 61: hostnode.v1.SectorAddPiece.piece:type_name -> hostnode.v1.SectorPiece
-	194, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
-	194, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
-	194, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
-	194, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
+	203, // 62: hostnode.v1.SectorPieceAdded.at:type_name -> google.protobuf.Timestamp
+	203, // 63: hostnode.v1.SectorAddPieceFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 64: hostnode.v1.SectorRetryWaitDeals.at:type_name -> google.protobuf.Timestamp
+	203, // 65: hostnode.v1.SectorStartPacking.at:type_name -> google.protobuf.Timestamp
+	203, // 66: hostnode.v1.SectorPacked.at:type_name -> google.protobuf.Timestamp
 	44,  // 67: hostnode.v1.SectorPacked.fillers:type_name -> hostnode.v1.SectorPiece
-	194, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
-	194, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
-	194, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
-	194, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
-	194, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
-	194, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
-	194, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
-	194, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
-	194, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
-	194, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
-	194, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
-	194, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
-	194, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
-	194, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
-	194, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
-	194, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
-	194, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
-	194, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
-	194, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
-	194, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
-	194, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
-	194, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
-	194, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
-	194, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
-	194, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
-	194, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
-	194, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
-	194, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
-	194, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
-	194, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
-	194, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
-	194, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
-	194, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
-	194, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
-	194, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
-	194, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
-	194, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
-	194, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
-	194, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
-	194, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
-	194, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
-	194, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
-	194, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
-	194, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
-	194, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
-	194, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
-	194, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
-	194, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
-	194, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
-	194, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
-	194, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
+	203, // 68: hostnode.v1.SectorPackingFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 69: hostnode.v1.SectorRetryPacking.at:type_name -> google.protobuf.Timestamp
+	203, // 70: hostnode.v1.SectorTicket.at:type_name -> google.protobuf.Timestamp
+	203, // 71: hostnode.v1.SectorOldTicket.at:type_name -> google.protobuf.Timestamp
+	203, // 72: hostnode.v1.SectorPreCommit1.at:type_name -> google.protobuf.Timestamp
+	203, // 73: hostnode.v1.SectorPreCommit2.at:type_name -> google.protobuf.Timestamp
+	203, // 74: hostnode.v1.SectorSealPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 75: hostnode.v1.SectorPreCommitted.at:type_name -> google.protobuf.Timestamp
+	203, // 76: hostnode.v1.SectorChainPreCommitFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 77: hostnode.v1.SectorSeedReady.at:type_name -> google.protobuf.Timestamp
+	203, // 78: hostnode.v1.SectorProofReady.at:type_name -> google.protobuf.Timestamp
+	203, // 79: hostnode.v1.SectorComputeProofFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 80: hostnode.v1.SectorCommitted.at:type_name -> google.protobuf.Timestamp
+	203, // 81: hostnode.v1.SectorCommitFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 82: hostnode.v1.SectorProving.at:type_name -> google.protobuf.Timestamp
+	203, // 83: hostnode.v1.SectorFinalized.at:type_name -> google.protobuf.Timestamp
+	203, // 84: hostnode.v1.SectorFinalizeFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 85: hostnode.v1.SectorRetryFinalize.at:type_name -> google.protobuf.Timestamp
+	203, // 86: hostnode.v1.SectorRetrySeal.at:type_name -> google.protobuf.Timestamp
+	203, // 87: hostnode.v1.SectorRetryPreCommit.at:type_name -> google.protobuf.Timestamp
+	203, // 88: hostnode.v1.SectorRetryWaitSeed.at:type_name -> google.protobuf.Timestamp
+	203, // 89: hostnode.v1.SectorRetryComputeProof.at:type_name -> google.protobuf.Timestamp
+	203, // 90: hostnode.v1.SectorRetryInvalidProof.at:type_name -> google.protobuf.Timestamp
+	203, // 91: hostnode.v1.SectorRetryCommitWait.at:type_name -> google.protobuf.Timestamp
+	203, // 92: hostnode.v1.SectorFaulty.at:type_name -> google.protobuf.Timestamp
+	203, // 93: hostnode.v1.SectorFaultReported.at:type_name -> google.protobuf.Timestamp
+	203, // 94: hostnode.v1.SectorFaultedFinal.at:type_name -> google.protobuf.Timestamp
+	203, // 95: hostnode.v1.SectorRestored.at:type_name -> google.protobuf.Timestamp
+	203, // 96: hostnode.v1.SectorRecoveryDeclared.at:type_name -> google.protobuf.Timestamp
+	203, // 97: hostnode.v1.SectorRecovered.at:type_name -> google.protobuf.Timestamp
+	203, // 98: hostnode.v1.SectorRestart.at:type_name -> google.protobuf.Timestamp
+	203, // 99: hostnode.v1.SectorFatalError.at:type_name -> google.protobuf.Timestamp
+	203, // 100: hostnode.v1.SectorForceState.at:type_name -> google.protobuf.Timestamp
+	203, // 101: hostnode.v1.SectorTerminate.at:type_name -> google.protobuf.Timestamp
+	203, // 102: hostnode.v1.SectorTerminating.at:type_name -> google.protobuf.Timestamp
+	203, // 103: hostnode.v1.SectorTerminated.at:type_name -> google.protobuf.Timestamp
+	203, // 104: hostnode.v1.SectorTerminateFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 105: hostnode.v1.SectorRetryTerminate.at:type_name -> google.protobuf.Timestamp
+	203, // 106: hostnode.v1.SectorRemove.at:type_name -> google.protobuf.Timestamp
+	203, // 107: hostnode.v1.SectorRemoved.at:type_name -> google.protobuf.Timestamp
+	203, // 108: hostnode.v1.SectorRemoveFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 109: hostnode.v1.SectorRetryRemove.at:type_name -> google.protobuf.Timestamp
+	203, // 110: hostnode.v1.SectorReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 111: hostnode.v1.SectorSettled.at:type_name -> google.protobuf.Timestamp
+	203, // 112: hostnode.v1.SectorStepScheduled.at:type_name -> google.protobuf.Timestamp
+	203, // 113: hostnode.v1.SectorRetryScheduled.at:type_name -> google.protobuf.Timestamp
+	203, // 114: hostnode.v1.SectorRetryScheduled.until:type_name -> google.protobuf.Timestamp
+	203, // 115: hostnode.v1.SectorParked.at:type_name -> google.protobuf.Timestamp
+	203, // 116: hostnode.v1.SectorEventRefused.at:type_name -> google.protobuf.Timestamp
+	203, // 117: hostnode.v1.SlotsQueued.at:type_name -> google.protobuf.Timestamp
+	203, // 118: hostnode.v1.SlotsQueued.expiry:type_name -> google.protobuf.Timestamp
+	203, // 119: hostnode.v1.SlotTaken.at:type_name -> google.protobuf.Timestamp
+	203, // 120: hostnode.v1.SlotHandedOut.at:type_name -> google.protobuf.Timestamp
+	203, // 121: hostnode.v1.SlotReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 122: hostnode.v1.SlotReleased.retry_at:type_name -> google.protobuf.Timestamp
+	203, // 123: hostnode.v1.SlotRemoved.at:type_name -> google.protobuf.Timestamp
+	203, // 124: hostnode.v1.SlotsRefused.at:type_name -> google.protobuf.Timestamp
+	203, // 125: hostnode.v1.ClientAvoided.at:type_name -> google.protobuf.Timestamp
+	203, // 126: hostnode.v1.ClientAvoided.until:type_name -> google.protobuf.Timestamp
+	203, // 127: hostnode.v1.QueuePaused.at:type_name -> google.protobuf.Timestamp
+	203, // 128: hostnode.v1.QueueResumed.at:type_name -> google.protobuf.Timestamp
 	1,   // 129: hostnode.v1.ChainStorageRequested.request:type_name -> hostnode.v1.Request
-	194, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
+	203, // 130: hostnode.v1.ChainStorageRequested.expires_at:type_name -> google.protobuf.Timestamp
 	112, // 131: hostnode.v1.ChainStorageRequested.log:type_name -> hostnode.v1.ChainLog
-	194, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
+	203, // 132: hostnode.v1.ChainLog.time:type_name -> google.protobuf.Timestamp
 	112, // 133: hostnode.v1.ChainRequestFulfilled.log:type_name -> hostnode.v1.ChainLog
 	112, // 134: hostnode.v1.ChainRequestFailed.log:type_name -> hostnode.v1.ChainLog
 	112, // 135: hostnode.v1.ChainRequestCancelled.log:type_name -> hostnode.v1.ChainLog
@@ -15043,114 +15827,126 @@ var file_hostnode_messages_proto_depIdxs = []int32{
 	112, // 137: hostnode.v1.ChainSlotFreed.log:type_name -> hostnode.v1.ChainLog
 	112, // 138: hostnode.v1.ChainSlotReservationsFull.log:type_name -> hostnode.v1.ChainLog
 	112, // 139: hostnode.v1.ChainProofSubmitted.log:type_name -> hostnode.v1.ChainLog
-	194, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
-	194, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
-	194, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
-	194, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
-	194, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
-	194, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
-	194, // 146: hostnode.v1.SettingsChanged.at:type_name -> google.protobuf.Timestamp
+	203, // 140: hostnode.v1.BlocksScanned.time:type_name -> google.protobuf.Timestamp
+	203, // 141: hostnode.v1.HostStarted.at:type_name -> google.protobuf.Timestamp
+	203, // 142: hostnode.v1.TermTaken.at:type_name -> google.protobuf.Timestamp
+	203, // 143: hostnode.v1.TermEnded.at:type_name -> google.protobuf.Timestamp
+	203, // 144: hostnode.v1.HostStopped.at:type_name -> google.protobuf.Timestamp
+	203, // 145: hostnode.v1.HostHeartbeat.at:type_name -> google.protobuf.Timestamp
+	203, // 146: hostnode.v1.SettingsChanged.at:type_name -> google.protobuf.Timestamp
 	128, // 147: hostnode.v1.SettingsChanged.changes:type_name -> hostnode.v1.SettingChange
-	194, // 148: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
-	194, // 149: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
-	194, // 150: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
-	194, // 151: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
-	194, // 152: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
+	203, // 148: hostnode.v1.WorkQuarantined.at:type_name -> google.protobuf.Timestamp
+	203, // 149: hostnode.v1.QuarantineEnded.at:type_name -> google.protobuf.Timestamp
+	203, // 150: hostnode.v1.RecordWentBack.at:type_name -> google.protobuf.Timestamp
+	203, // 151: hostnode.v1.RecordWentBack.ends:type_name -> google.protobuf.Timestamp
+	203, // 152: hostnode.v1.RecordWentBack.seen:type_name -> google.protobuf.Timestamp
 	132, // 153: hostnode.v1.RecordWentBack.streams:type_name -> hostnode.v1.ShortStream
-	194, // 154: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
-	194, // 155: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
+	203, // 154: hostnode.v1.ValidationStarted.at:type_name -> google.protobuf.Timestamp
+	203, // 155: hostnode.v1.ProofMarked.at:type_name -> google.protobuf.Timestamp
 	2,   // 156: hostnode.v1.ProofMarked.receipt:type_name -> hostnode.v1.Receipt
-	194, // 157: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
-	194, // 158: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
+	203, // 157: hostnode.v1.MarkingFailed.at:type_name -> google.protobuf.Timestamp
+	203, // 158: hostnode.v1.NodeJoined.at:type_name -> google.protobuf.Timestamp
 	138, // 159: hostnode.v1.NodeJoined.rules:type_name -> hostnode.v1.NodeRules
-	194, // 160: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
+	203, // 160: hostnode.v1.NodeRulesChanged.at:type_name -> google.protobuf.Timestamp
 	138, // 161: hostnode.v1.NodeRulesChanged.rules:type_name -> hostnode.v1.NodeRules
-	194, // 162: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
-	194, // 163: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
-	194, // 164: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
+	203, // 162: hostnode.v1.NodeExited.at:type_name -> google.protobuf.Timestamp
+	203, // 163: hostnode.v1.WindowClosed.at:type_name -> google.protobuf.Timestamp
+	203, // 164: hostnode.v1.WindowClosed.start:type_name -> google.protobuf.Timestamp
 	142, // 165: hostnode.v1.WindowClosed.audits:type_name -> hostnode.v1.NodeAudit
-	194, // 166: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
-	194, // 167: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
+	203, // 166: hostnode.v1.WindowRevised.at:type_name -> google.protobuf.Timestamp
+	203, // 167: hostnode.v1.WindowRevised.start:type_name -> google.protobuf.Timestamp
 	142, // 168: hostnode.v1.WindowRevised.audits:type_name -> hostnode.v1.NodeAudit
-	194, // 169: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
-	194, // 170: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
-	194, // 171: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
-	194, // 172: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
-	194, // 173: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
-	194, // 174: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
-	194, // 175: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
+	203, // 169: hostnode.v1.NodeAudit.time:type_name -> google.protobuf.Timestamp
+	203, // 170: hostnode.v1.WindowsVoided.at:type_name -> google.protobuf.Timestamp
+	203, // 171: hostnode.v1.WindowsVoided.from:type_name -> google.protobuf.Timestamp
+	203, // 172: hostnode.v1.WindowsVoided.until:type_name -> google.protobuf.Timestamp
+	203, // 173: hostnode.v1.NodeVerdict.from:type_name -> google.protobuf.Timestamp
+	203, // 174: hostnode.v1.NodeVerdict.until:type_name -> google.protobuf.Timestamp
+	203, // 175: hostnode.v1.NodeSuspended.at:type_name -> google.protobuf.Timestamp
 	144, // 176: hostnode.v1.NodeSuspended.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 177: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
+	203, // 177: hostnode.v1.NodeReinstated.at:type_name -> google.protobuf.Timestamp
 	144, // 178: hostnode.v1.NodeReinstated.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 179: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
+	203, // 179: hostnode.v1.NodeDisqualified.at:type_name -> google.protobuf.Timestamp
 	144, // 180: hostnode.v1.NodeDisqualified.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 181: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
+	203, // 181: hostnode.v1.DisqualificationProposed.at:type_name -> google.protobuf.Timestamp
 	144, // 182: hostnode.v1.DisqualificationProposed.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 183: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
+	203, // 183: hostnode.v1.ReviewStarted.at:type_name -> google.protobuf.Timestamp
 	144, // 184: hostnode.v1.ReviewStarted.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 185: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
+	203, // 185: hostnode.v1.ReviewEnded.at:type_name -> google.protobuf.Timestamp
 	144, // 186: hostnode.v1.ReviewEnded.verdict:type_name -> hostnode.v1.NodeVerdict
-	194, // 187: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
-	194, // 188: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
-	194, // 189: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
-	194, // 190: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
-	194, // 191: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
-	194, // 192: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
-	194, // 193: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
+	203, // 187: hostnode.v1.MaintenanceAnnounced.at:type_name -> google.protobuf.Timestamp
+	203, // 188: hostnode.v1.MaintenanceAnnounced.from:type_name -> google.protobuf.Timestamp
+	203, // 189: hostnode.v1.MaintenanceAnnounced.until:type_name -> google.protobuf.Timestamp
+	203, // 190: hostnode.v1.TxIntended.at:type_name -> google.protobuf.Timestamp
+	203, // 191: hostnode.v1.TxIntended.deadline:type_name -> google.protobuf.Timestamp
+	203, // 192: hostnode.v1.TxSent.at:type_name -> google.protobuf.Timestamp
+	203, // 193: hostnode.v1.TxMined.at:type_name -> google.protobuf.Timestamp
 	2,   // 194: hostnode.v1.TxMined.receipt:type_name -> hostnode.v1.Receipt
-	194, // 195: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
-	194, // 196: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
-	194, // 197: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
-	194, // 198: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
+	203, // 195: hostnode.v1.TxAbandoned.at:type_name -> google.protobuf.Timestamp
+	203, // 196: hostnode.v1.TxCountObserved.at:type_name -> google.protobuf.Timestamp
+	203, // 197: hostnode.v1.ProofReady.deadline:type_name -> google.protobuf.Timestamp
+	203, // 198: hostnode.v1.SnapshotPart.at:type_name -> google.protobuf.Timestamp
 	160, // 199: hostnode.v1.QueueState.flags:type_name -> hostnode.v1.QueueFlags
 	161, // 200: hostnode.v1.QueueState.waiting:type_name -> hostnode.v1.QueueOffer
 	161, // 201: hostnode.v1.QueueState.offers:type_name -> hostnode.v1.QueueOffer
 	164, // 202: hostnode.v1.QueueState.refusals:type_name -> hostnode.v1.QueueRefusal
 	163, // 203: hostnode.v1.QueueState.avoided:type_name -> hostnode.v1.QueueClient
-	194, // 204: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
-	194, // 205: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
+	203, // 204: hostnode.v1.QueueOffer.at:type_name -> google.protobuf.Timestamp
+	203, // 205: hostnode.v1.QueueOffer.expiry:type_name -> google.protobuf.Timestamp
 	162, // 206: hostnode.v1.QueueOffer.slots:type_name -> hostnode.v1.QueueSlot
-	194, // 207: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
-	194, // 208: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
-	194, // 209: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
-	194, // 210: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
+	203, // 207: hostnode.v1.QueueSlot.retry_at:type_name -> google.protobuf.Timestamp
+	203, // 208: hostnode.v1.QueueClient.at:type_name -> google.protobuf.Timestamp
+	203, // 209: hostnode.v1.QueueClient.until:type_name -> google.protobuf.Timestamp
+	203, // 210: hostnode.v1.QueueRefusal.at:type_name -> google.protobuf.Timestamp
 	166, // 211: hostnode.v1.LedgerState.book:type_name -> hostnode.v1.LedgerBook
 	167, // 212: hostnode.v1.LedgerState.availabilities:type_name -> hostnode.v1.LedgerAvailability
 	168, // 213: hostnode.v1.LedgerState.reservations:type_name -> hostnode.v1.LedgerReservation
 	169, // 214: hostnode.v1.LedgerState.settled:type_name -> hostnode.v1.LedgerSettled
 	170, // 215: hostnode.v1.LedgerState.sectors:type_name -> hostnode.v1.LedgerSector
 	171, // 216: hostnode.v1.LedgerState.pieces:type_name -> hostnode.v1.LedgerPiece
-	194, // 217: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
-	194, // 218: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
+	203, // 217: hostnode.v1.LedgerAvailability.until:type_name -> google.protobuf.Timestamp
+	203, // 218: hostnode.v1.LedgerReservation.valid_until:type_name -> google.protobuf.Timestamp
 	173, // 219: hostnode.v1.HostState.living:type_name -> hostnode.v1.LivingSale
-	194, // 220: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
+	203, // 220: hostnode.v1.ContentRequested.at:type_name -> google.protobuf.Timestamp
 	175, // 221: hostnode.v1.ContentRequested.source:type_name -> hostnode.v1.ContentSource
-	194, // 222: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
+	203, // 222: hostnode.v1.ContentSourceAdded.at:type_name -> google.protobuf.Timestamp
 	175, // 223: hostnode.v1.ContentSourceAdded.source:type_name -> hostnode.v1.ContentSource
-	194, // 224: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
-	194, // 225: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
-	194, // 226: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
-	194, // 227: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
-	194, // 228: hostnode.v1.PackingSet.at:type_name -> google.protobuf.Timestamp
-	194, // 229: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
-	194, // 230: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
-	194, // 231: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
-	194, // 232: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
-	194, // 233: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
-	194, // 234: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
-	194, // 235: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
-	194, // 236: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
-	194, // 237: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
-	194, // 238: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
-	194, // 239: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
-	194, // 240: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
-	195, // 241: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
-	0,   // 242: hostnode.v1.kind:type_name -> hostnode.v1.Kind
-	243, // [243:243] is the sub-list for method output_type
-	243, // [243:243] is the sub-list for method input_type
-	242, // [242:243] is the sub-list for extension type_name
-	241, // [241:242] is the sub-list for extension extendee
-	0,   // [0:241] is the sub-list for field type_name
+	203, // 224: hostnode.v1.ContentAccepted.at:type_name -> google.protobuf.Timestamp
+	203, // 225: hostnode.v1.ContentRefused.at:type_name -> google.protobuf.Timestamp
+	203, // 226: hostnode.v1.ContentRetried.at:type_name -> google.protobuf.Timestamp
+	203, // 227: hostnode.v1.PieceQueued.at:type_name -> google.protobuf.Timestamp
+	203, // 228: hostnode.v1.PackingSet.at:type_name -> google.protobuf.Timestamp
+	203, // 229: hostnode.v1.FerryLoaded.at:type_name -> google.protobuf.Timestamp
+	203, // 230: hostnode.v1.FerriesMerged.at:type_name -> google.protobuf.Timestamp
+	203, // 231: hostnode.v1.AggregateMade.at:type_name -> google.protobuf.Timestamp
+	203, // 232: hostnode.v1.AggregateApproved.at:type_name -> google.protobuf.Timestamp
+	203, // 233: hostnode.v1.AggregateRejected.at:type_name -> google.protobuf.Timestamp
+	203, // 234: hostnode.v1.PieceRefused.at:type_name -> google.protobuf.Timestamp
+	203, // 235: hostnode.v1.CopiesReleased.at:type_name -> google.protobuf.Timestamp
+	203, // 236: hostnode.v1.DealOffered.at:type_name -> google.protobuf.Timestamp
+	203, // 237: hostnode.v1.DealSigned.at:type_name -> google.protobuf.Timestamp
+	203, // 238: hostnode.v1.DealApproved.at:type_name -> google.protobuf.Timestamp
+	203, // 239: hostnode.v1.DealRejected.at:type_name -> google.protobuf.Timestamp
+	203, // 240: hostnode.v1.DealDoubted.at:type_name -> google.protobuf.Timestamp
+	203, // 241: hostnode.v1.AlertRaised.at:type_name -> google.protobuf.Timestamp
+	203, // 242: hostnode.v1.AlertRaised.since:type_name -> google.protobuf.Timestamp
+	203, // 243: hostnode.v1.AlertRepeated.at:type_name -> google.protobuf.Timestamp
+	203, // 244: hostnode.v1.AlertCleared.at:type_name -> google.protobuf.Timestamp
+	203, // 245: hostnode.v1.AlertAcknowledged.at:type_name -> google.protobuf.Timestamp
+	203, // 246: hostnode.v1.AlertsMuted.at:type_name -> google.protobuf.Timestamp
+	203, // 247: hostnode.v1.AlertsMuted.until:type_name -> google.protobuf.Timestamp
+	203, // 248: hostnode.v1.AlertsUnmuted.at:type_name -> google.protobuf.Timestamp
+	203, // 249: hostnode.v1.AlertChannelsSet.at:type_name -> google.protobuf.Timestamp
+	203, // 250: hostnode.v1.AlertDelivered.at:type_name -> google.protobuf.Timestamp
+	203, // 251: hostnode.v1.AlertUndelivered.at:type_name -> google.protobuf.Timestamp
+	203, // 252: hostnode.v1.AlertUndelivered.retry:type_name -> google.protobuf.Timestamp
+	204, // 253: hostnode.v1.kind:extendee -> google.protobuf.FieldOptions
+	0,   // 254: hostnode.v1.kind:type_name -> hostnode.v1.Kind
+	255, // [255:255] is the sub-list for method output_type
+	255, // [255:255] is the sub-list for method input_type
+	254, // [254:255] is the sub-list for extension type_name
+	253, // [253:254] is the sub-list for extension extendee
+	0,   // [0:253] is the sub-list for field type_name
 }
 
 func init() { file_hostnode_messages_proto_init() }
@@ -15175,7 +15971,7 @@ func file_hostnode_messages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hostnode_messages_proto_rawDesc), len(file_hostnode_messages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   193,
+			NumMessages:   202,
 			NumExtensions: 1,
 			NumServices:   0,
 		},

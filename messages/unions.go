@@ -298,3 +298,21 @@ func (*DealSigned) dealEvent()   {}
 func (*DealApproved) dealEvent() {}
 func (*DealRejected) dealEvent() {}
 func (*DealDoubted) dealEvent()  {}
+
+// AlertEvent is an event of the alerts of a host (package events/alert).
+//
+//sumtype:decl
+type AlertEvent interface {
+	proto.Message
+	alertEvent()
+}
+
+func (*AlertRaised) alertEvent()       {}
+func (*AlertRepeated) alertEvent()     {}
+func (*AlertCleared) alertEvent()      {}
+func (*AlertAcknowledged) alertEvent() {}
+func (*AlertsMuted) alertEvent()       {}
+func (*AlertsUnmuted) alertEvent()     {}
+func (*AlertChannelsSet) alertEvent()  {}
+func (*AlertDelivered) alertEvent()    {}
+func (*AlertUndelivered) alertEvent()  {}

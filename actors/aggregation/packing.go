@@ -179,7 +179,13 @@ func (r *Room) fails(about, text string, err error, hint string) {
 	}
 }
 
-func (r *Room) well(about string) { delete(r.failing, about) }
+// well tells operators that what failed does so no more.
+func (r *Room) well(about string) {
+	if r.failing[about] && r.Over != nil {
+		r.Over(about)
+	}
+	delete(r.failing, about)
+}
 
 // age tells operators how old the oldest queued piece is.
 func (r *Room) age() {
@@ -195,6 +201,9 @@ func (r *Room) age() {
 					now.Sub(oldest).Round(time.Second)),
 				"hostnode aggregation queue says what it waits for; lower aggregation.minFill, or send more",
 			})
+		}
+		if !late && r.told[i] && i == 0 && r.Over != nil {
+			r.Over("queue")
 		}
 		r.told[i] = late
 	}

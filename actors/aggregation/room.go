@@ -53,6 +53,8 @@ type Deps struct {
 	Decide func(cargo.State, cargo.Command) ([]cargo.Event, error)
 	// Tell is told what operators should know, and does not wait.
 	Tell func(Notice)
+	// Over is told that what a notice was about is over; nil: nobody is.
+	Over func(about string)
 	// Broken is called when the record cannot be read.
 	Broken func(error)
 }

@@ -116,11 +116,11 @@ func (w *Watcher) warn() {
 	for _, name := range w.inOrder() {
 		n := w.nodes[name]
 		warning, near := n.Durable.Warning(w.now)
-		n.near.Is(near, func() {
+		n.near.Lasts(near, w.NotNear != nil, func() {
 			w.Tell(Notice{
 				Node: name, Status: n.Durable.Status, Warning: true, At: w.now,
 				Text: fmt.Sprintf("node %s: %s", name, warning), Hint: "find out why it does not answer or prove",
 			})
-		})
+		}, func() { w.NotNear(name) })
 	}
 }

@@ -73,6 +73,8 @@ type Deps struct {
 	Judged func()
 	// Tell is told what operators should know, and does not wait.
 	Tell func(Notice)
+	// NotNear is told that a node is near a suspension no more, whether it was or not; nil: nobody is.
+	NotNear func(events.Node)
 	// Broken is called when the record cannot be read.
 	Broken func(error)
 }

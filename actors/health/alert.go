@@ -77,10 +77,66 @@ type Alert struct {
 	// At is when it was noticed, by the machine's clock.
 	At   time.Time `json:"at"`
 	Host string    `json:"host"`
+	// Severity is warning, or critical if a limit is passed; see SeverityOf.
+	Severity string `json:"severity,omitempty"`
+	// Member noticed it; empty: the host is one process. Subject is what it is about; empty: the host. An alert of
+	// the same kind, member and subject is the same one, until it is cleared.
+	Member  string `json:"member,omitempty"`
+	Subject string `json:"subject,omitempty"`
 	// Slot and Period say what it is about, if it is about a slot.
 	Slot   string `json:"slot,omitempty"`
 	Period uint64 `json:"period,omitempty"`
 	// Text says in one sentence what happened; Hint says what to do.
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"`
+	// Cleared is when it was over, and Reason says why; zero: it is not.
+	Cleared time.Time `json:"cleared,omitzero"`
+	Reason  string    `json:"reason,omitempty"`
+	// Number is that of the record; 0: it was not recorded yet.
+	Number uint64 `json:"number,omitempty"`
 }
+
+// The severities of alerts.
+const (
+	SeverityWarning  = "warning"
+	SeverityCritical = "critical"
+)
+
+// nature is what alerts of a kind have in common.
+type nature struct {
+	// warning: nothing is lost yet. What passes a limit all the same is raised by a cause that says so.
+	warning bool
+	// moment: it says what has happened, and has no end: a person acknowledges it.
+	moment bool
+}
+
+var natures = map[AlertKind]nature{
+	AlertProofMissed: {moment: true}, AlertSlashed: {moment: true}, AlertForfeited: {moment: true},
+	AlertTakenOver: {moment: true}, AlertUsedElsewhere: {moment: true}, AlertNode: {moment: true},
+	AlertWentBack: {moment: true}, AlertNotBelieved: {warning: true, moment: true},
+	AlertAggregation: {warning: true, moment: true},
+
+	AlertMember: {warning: true}, AlertCertificate: {warning: true}, AlertNodeNear: {warning: true},
+	AlertWorkQuarantined: {warning: true}, AlertQuota: {warning: true}, AlertViews: {warning: true},
+	AlertDisk: {warning: true}, AlertFunds: {warning: true}, AlertDamaged: {warning: true}, AlertRecord: {warning: true},
+
+	AlertQuarantined: {}, AlertPartDown: {}, AlertSector: {}, AlertNotProving: {}, AlertFeeLimit: {}, AlertSigner: {},
+	AlertDiskAway: {}, AlertChain: {}, AlertNoOwner: {},
+}
+
+// Known reports whether there are alerts of this kind.
+func (k AlertKind) Known() bool {
+	_, known := natures[k]
+	return known
+}
+
+// SeverityOf is how urgent alerts of a kind are.
+func SeverityOf(kind AlertKind) string {
+	if natures[kind].warning {
+		return SeverityWarning
+	}
+	return SeverityCritical
+}
+
+// OfMoment reports whether alerts of a kind say what has happened, and have no end of their own.
+func OfMoment(kind AlertKind) bool { return natures[kind].moment }

@@ -6,6 +6,7 @@
 package health
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,6 +85,16 @@ type SlotTrouble struct {
 type SectorTrouble struct {
 	Number uint64
 	Reason string
+	// Prover: it is the outside prover that does nothing, for this sector and all others.
+	Prover bool
+}
+
+// Subject is what an alert about it names.
+func (t SectorTrouble) Subject() string {
+	if t.Prover {
+		return "prover"
+	}
+	return fmt.Sprintf("sector %d", t.Number)
 }
 
 // ChainFacts is what is known of the chain.

@@ -163,7 +163,7 @@ var cells = []cell{
 	},
 	{
 		"sectors-stuck", func(f *health.Facts) {
-			f.Sectors = []health.SectorTrouble{{4, "is parked: the disk is full"}, {5, "x"}}
+			f.Sectors = []health.SectorTrouble{{Number: 4, Reason: "is parked: the disk is full"}, {Number: 5, Reason: "x"}}
 		},
 		health.Yes, health.No, health.AlertSector, "sector 4 is parked: the disk is full; sectors in trouble beside it: 1", "hostnode sectors status 4",
 	},

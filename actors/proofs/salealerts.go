@@ -16,6 +16,10 @@ func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 	look := fmt.Sprintf("read what happened with `hostnode sale %s`", slot)
 	for _, ev := range fresh {
 		switch ev := ev.(type) {
+		case *messages.ProofSubmitted:
+			why := fmt.Sprintf("the proof of period %d was accepted", ev.GetPeriod())
+			p.Clear(health.AlertProofMissed, slot, why)
+			p.Clear(health.AlertNotProving, slot, why)
 		case *messages.ProofMissed:
 			p.Raise(health.AlertProofMissed, slot, ev.GetPeriod(),
 				fmt.Sprintf("the proof of period %d was missed: %s", ev.GetPeriod(), ev.GetReason()), look)
@@ -37,13 +41,15 @@ func (p *Scheduler) alertSale(slot events.SlotID, fresh []sale.Event) {
 // alertDamaged raises one alert when needed data is damaged, until all of it is sound again.
 func (p *Scheduler) alertDamaged(told *health.Incident, slot events.SlotID, st sale.State) {
 	was := told.Told
-	told.Is(st.Damaged(), func() {
+	told.Lasts(st.Damaged(), true, func() {
 		p.Raise(health.AlertDamaged, slot, 0, fmt.Sprintf("data of the slot is damaged on disk since %s: %s",
 			st.Damage.Since.UTC().Format(health.SinceFormat), sale.Sentence(&messages.SlotDamaged{
 				Blocks: st.Damage.Blocks, Whole: st.Damage.Whole, FoundBy: st.Damage.FoundBy,
 			})),
 			fmt.Sprintf("the host repairs it from content.sources: follow it with `hostnode sale %s`, "+
 				"and check the disk", slot))
+	}, func() {
+		p.Clear(health.AlertDamaged, slot, "the data of the slot is sound again, or not needed any more")
 	})
 	if was && !told.Told && st.KeepsData() {
 		p.Log.WithField("slot", slot.String()).Info("the data of the slot is sound again")

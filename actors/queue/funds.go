@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ type fundsWatch struct {
 	busy    float64
 	noRoom  bool   // there is no time for a proof in a period
 	low     string // the cause of the last alert
+	looked  bool   // it is known which
 	unknown bool   // it was logged that the price of gas is not known
 }
 
@@ -146,5 +148,10 @@ func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
 	if low == "" && w.low != "" {
 		q.Log.Infof("the account holds %s wei, which is enough again", balance.Wei)
 	}
-	w.low = low
+	for _, code := range []string{"no-gas", "gas-low"} {
+		if code != low && (w.low != low || !w.looked) {
+			q.ClearCause(code, fmt.Sprintf("the account holds %s wei", balance.Wei))
+		}
+	}
+	w.low, w.looked = low, true
 }

@@ -28,6 +28,8 @@ type Deps struct {
 	Quarantined *quarantine.List
 	// Alert tells operators of a sector in trouble; nil: the log alone does.
 	Alert func(health.SectorTrouble)
+	// AlertOver is told that such trouble is over, whether it was told or not. Nil: nobody is.
+	AlertOver func(health.SectorTrouble)
 	// Space is what a sector of a padded size takes, as its sealer needs it.
 	Space  func(size events.Bytes) capacity.Space
 	Policy sector.Policy
@@ -157,12 +159,19 @@ func newRoom(d Deps) *room {
 }
 
 // trouble tells operators of a sector.
-func (r *room) trouble(number uint64, why string) {
+func (r *room) trouble(t health.SectorTrouble) {
 	if r.Alert != nil {
-		r.Alert(health.SectorTrouble{Number: number, Reason: why})
+		r.Alert(t)
 		return
 	}
-	r.Log.WithField("sector", number).Error("the sector " + why)
+	r.Log.WithField("sector", t.Number).Error("the sector " + t.Reason)
+}
+
+// troubleOver tells them that there is no such trouble any more.
+func (r *room) troubleOver(t health.SectorTrouble) {
+	if r.AlertOver != nil {
+		r.AlertOver(t)
+	}
 }
 
 // onChainState is what the chain has of a sector at a block, and which proving period that is in.

@@ -307,10 +307,11 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 		s.Quarantined.End(aboutSector(m.number), "it can be run again", func() {})
 	}
 	s.onProver(m.number, m.info)
-	c.bleeds.Is(m.info.Bleeds(), func() {
-		s.trouble(m.number, fmt.Sprintf("is not proven in state %s, and the contract has it: it loses a part of its "+
-			"deposit with each window until it is terminated (hostnode sectors terminate %d)", m.info.State, m.number))
-	})
+	c.bleeds.Lasts(m.info.Bleeds(), true, func() {
+		s.trouble(health.SectorTrouble{Number: m.number, Reason: fmt.Sprintf("is not proven in state %s, and the contract "+
+			"has it: it loses a part of its deposit with each window until it is terminated (hostnode sectors terminate %d)",
+			m.info.State, m.number)})
+	}, func() { s.troubleOver(health.SectorTrouble{Number: m.number}) })
 	s.loaded(c)
 	s.spawnNext(a)
 	if m.info.Over() {
@@ -327,9 +328,10 @@ func (s *Sectors) onProver(n uint64, st sector.Info) {
 	if st.Outages > 0 && !st.Over() && strings.Contains(st.LastErr, events.ErrNoProver.Error()) {
 		s.refused[n] = true
 	}
-	s.noProver.Is(len(s.refused) > 0, func() {
-		s.trouble(n, "and all others pause; correct sectors.remote, or the prover: "+st.LastErr)
-	})
+	s.noProver.Lasts(len(s.refused) > 0, true, func() {
+		why := "and all others pause; correct sectors.remote, or the prover: " + st.LastErr
+		s.trouble(health.SectorTrouble{Number: n, Reason: why, Prover: true})
+	}, func() { s.troubleOver(health.SectorTrouble{Prover: true}) })
 }
 
 // onFailed: an agent panicked, or cannot read its record. A sector of which nothing is in the record is forgotten.

@@ -27,7 +27,7 @@ type hostStore struct {
 func ofOwner(stream string) bool {
 	return slices.Contains([]string{
 		events.CategorySlotQueue, events.CategoryMarket, events.CategoryValidator, events.CategoryContent,
-		events.CategoryCargo, events.CategoryDeal,
+		events.CategoryCargo, events.CategoryDeal, events.CategoryAlert,
 	}, events.Category(stream))
 }
 

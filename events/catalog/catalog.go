@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/alert"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
@@ -30,7 +31,7 @@ var machines = sync.OnceValue(func() []machine.Machine {
 	return []machine.Machine{
 		capacity.Machine(), sale.Machine(), slotqueue.Machine(), transactions.Machine(), membership.Machine(),
 		validation.Machine(), sector.Machine(), market.Machine(), readyproofs.Machine(),
-		downtime.Machine(), content.Machine(), cargo.Machine(), deal.Machine(),
+		downtime.Machine(), content.Machine(), cargo.Machine(), deal.Machine(), alert.Machine(),
 	}
 })
 

@@ -121,6 +121,9 @@ func TestRecordHistory(t *testing.T) {
 	if missing(t, historyFile("aggregation")) {
 		keep(t, "aggregation", aggregation(t))
 	}
+	if missing(t, historyFile("alerts")) {
+		keep(t, "alerts", alerts(t))
+	}
 	if missing(t, historyFile("settings")) {
 		keep(t, "settings", settingsChanged(t))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hostnode/hostnode/projections/aggregation"
+	"github.com/hostnode/hostnode/projections/alert"
 	"github.com/hostnode/hostnode/projections/downtime"
 	"github.com/hostnode/hostnode/projections/machine"
 )
@@ -13,7 +14,7 @@ import (
 // Machines returns them. The slice must not be changed.
 func Machines() []machine.Machine { return machines }
 
-var machines = append([]machine.Machine{downtime.Machine()}, aggregation.Machines()...)
+var machines = append([]machine.Machine{downtime.Machine(), alert.Machine()}, aggregation.Machines()...)
 
 // Of returns the machine of a category; false: it has no view of its own.
 func Of(category string) (m machine.Machine, known bool) {

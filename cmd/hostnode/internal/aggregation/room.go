@@ -11,7 +11,6 @@ import (
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
-	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/storage"
 	"github.com/hostnode/hostnode/storage/car"
@@ -59,14 +58,15 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 		Part: part, Runs: actors.Owner, Lost: "no CAR is read, and no aggregate is made or offered while it is down",
 		Takes: actors.Taker[room.Answer, room.Order](part),
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
-			alerts := health.NewAlerts(c.Base, w.Send)
+			alerts := w.Alerting(c.Base)
 			return room.New(room.Deps{
 				Base: c.Base, Settings: settings(set), Contents: contents,
 				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Broker: broker, Decide: cargo.Decide,
 				Broken: broken,
 				Tell: func(n room.Notice) {
-					alerts.Raise(health.AlertAggregation, events.SlotID{}, 0, n.Text, n.Hint)
+					alerts.RaiseAbout(health.AlertAggregation, n.About, n.Text, n.Hint)
 				},
+				Over: func(about string) { alerts.ClearAbout(health.AlertAggregation, about, "it is well again") },
 			})
 		},
 	}

@@ -14,8 +14,8 @@ import (
 // its own may hold them.
 const afterKill = time.Second
 
-// command runs the command with the alert on its standard input.
-func (s *Sender) command(ctx context.Context, body []byte) error {
+// command runs the command with the alert on its standard input, and returns what it said.
+func (s *Sender) command(ctx context.Context, body []byte) (answer string, err error) {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", s.cfg.Command) //nolint:gosec // The operator's own.
 	cmd.Stdin = bytes.NewReader(body)
 	said := &head{}
@@ -26,9 +26,9 @@ func (s *Sender) command(ctx context.Context, body []byte) error {
 	cmd.WaitDelay = afterKill
 	// A command that succeeded may leave its input unread.
 	if err := cmd.Run(); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("%w: it said %q", err, shown(said.text))
+		return shown(said.text), fmt.Errorf("%w: it said %q", err, shown(said.text))
 	}
-	return nil
+	return shown(said.text), nil
 }
 
 // head keeps the first bytes that are written to it.

@@ -263,6 +263,12 @@ type Alerts struct {
 	Command string `key:"command" secret:"command"`
 	// Webhook is a URL that each alert is posted to as JSON. Empty: none.
 	Webhook string `key:"webhook" secret:"webhook"`
+	// Format is the form of what is posted: hostnode, or alertmanager for the URL of an Alertmanager
+	// that ends with /api/v2/alerts.
+	Format string `key:"format" def:"hostnode" oneOf:"hostnode alertmanager"`
+	// KeyFile has the key with which what is posted is signed, in a file that only its owner can read.
+	// Empty: it is not signed.
+	KeyFile string `key:"keyFile"`
 	// Timeout limits the command or the post.
 	Timeout time.Duration `key:"timeout" def:"10s" min:"100ms" max:"10m"`
 }

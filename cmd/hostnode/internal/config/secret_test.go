@@ -43,6 +43,7 @@ var plain = []string{
 	"nodes.rules.disqualification", "aggregation.packer", "aggregation.keep", "aggregation.sources.roots",
 	"aggregation.broker.kind", "aggregation.broker.tokenFile", "aggregation.broker.listen",
 	"aggregation.broker.callbackTokenFile", "api.listen", "api.certFile", "api.keyFile", "api.hosts",
+	"alerts.format", "alerts.keyFile",
 }
 
 // TestNoSecretOfASettingIsEverShown checks all settings: whoever adds one with text must say

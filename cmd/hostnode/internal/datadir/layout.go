@@ -57,6 +57,9 @@ func (l Layout) Acknowledged() string { return l.join("acknowledged") }
 // Identity is the file that remembers which directory holds what is named so: "slots", "sectors" or "pieces".
 func (l Layout) Identity(of string) string { return l.join(of + ".id") }
 
+// Unrecorded has the alerts that could not be recorded yet.
+func (l Layout) Unrecorded() string { return l.join("alerts.json") }
+
 func (l Layout) tokenFile() string { return l.join("token.json") }
 
 // LockFile is the file whose lock means that the directory is in use.

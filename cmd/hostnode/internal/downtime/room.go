@@ -43,7 +43,7 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 		Takes:  actors.Taker[core.Status, nodes.Order](part),
 		Barred: func(m events.Member) bool { return standing.Barred(events.Node(m)) },
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
-			alerts := health.NewAlerts(c.Base, w.Send)
+			alerts := w.Alerting(c.Base)
 			pause := &pause{Base: c.Base, wanted: set.PauseSelling, standing: standing, host: w.Running}
 			d := nodes.Deps{
 				Base: c.Base, Decide: core.Decide, Standing: standing, Judged: pause.judged, Broken: broken,
@@ -53,8 +53,11 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 					if n.Warning {
 						kind = health.AlertNodeNear
 					}
-					alerts.Raise(kind, events.SlotID{}, 0, n.Text, n.Hint)
+					alerts.RaiseAbout(kind, string(n.Node), n.Text, n.Hint)
 					hooks.tell(n)
+				},
+				NotNear: func(node events.Node) {
+					alerts.ClearAbout(health.AlertNodeNear, string(node), "it is not near a suspension")
 				},
 			}
 			if prober != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/aggregation"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerting"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
@@ -35,6 +36,10 @@ var All = []Row{
 	{
 		Categories: []string{events.CategoryContent, events.CategoryCargo, events.CategoryDeal},
 		API:        aggregation.API(), Commands: aggregation.Commands, Room: aggregation.MakeRoom,
+	},
+	{
+		Categories: []string{events.CategoryAlert}, API: alerting.API(), Commands: alerting.Commands,
+		Room: alerting.MakeRoom,
 	},
 }
 

@@ -23,7 +23,7 @@ func TestACopyOfADataDirectoryDoesNotBeginWhileTheFirstLives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Process{Dir: dir, log: logrus.NewEntry(log), cancel: func() {}, alerts: alerts.New(alerts.Config{})}
+		return &Process{Dir: dir, log: logrus.NewEntry(log), cancel: func() {}, alerts: alerts.NewDesk(alerts.Config{}, "", "")}
 	}
 	me, contract, genesis := events.Address{1}, events.Address{2}, events.Hash{3}
 	first, copied := begin(), begin()

@@ -40,9 +40,9 @@ func (n *Node) tellUse(u tx.ForeignUse, account events.Address, log *logrus.Entr
 }
 
 // raise logs an alert and sends it.
-func raise(to *alerts.Sender, a health.Alert, log *logrus.Entry) {
+func raise(to *alerts.Desk, a health.Alert, log *logrus.Entry) {
 	log.WithFields(logrus.Fields{"alert": a.Kind, "hint": a.Hint}).Error(a.Text)
-	to.Send(a)
+	to.Raise(a)
 }
 
 // tellDoubt alerts the operator that a node of the chain is not believed.
@@ -63,9 +63,11 @@ func (n *Node) tellFees(f tx.FeeLimit, account events.Address, log *logrus.Entry
 
 // tellCause alerts the operator of a cause that the actors do not see, in the same
 // words as the status.
-func tellCause(to *alerts.Sender, code string, f health.Facts, log *logrus.Entry) {
+func tellCause(to *alerts.Desk, code string, f health.Facts, log *logrus.Entry) {
 	if c, so := health.CauseOf(code, f); so {
-		raise(to, health.Alert{Kind: c.Alert, At: time.Now(), Host: f.Account, Text: c.Reason, Hint: c.Hint}, log)
+		a := c.AsAlert()
+		a.At, a.Host = time.Now(), f.Account
+		raise(to, a, log)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/actors/port"
+	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/provider"
 	"github.com/hostnode/hostnode/chain/rpc"
@@ -53,7 +54,7 @@ type Means struct {
 	Keys *prover.Keys
 	// Alerts delivers alerts; the caller closes it after the node. Nil: they are only
 	// logged.
-	Alerts *alerts.Sender
+	Alerts *alerts.Desk
 	// Rooms make the rooms of further machines, from their sections of Config.
 	Rooms  []MakeRoom
 	Config config.Config
@@ -107,7 +108,7 @@ type Node struct {
 	Answerers []any
 
 	sectors   *sectors.Store // nil: the host seals none
-	alerts    *alerts.Sender
+	alerts    *alerts.Desk
 	boot      *task        // nil: it does not boot
 	callbacks *http.Server // of an outside prover; nil: there is none
 	closes    []func() error
@@ -148,6 +149,11 @@ type Wiring struct {
 	Running func(ctx context.Context) *actors.Host
 	// Send delivers an alert.
 	Send func(health.Alert)
+}
+
+// Alerting raises and clears the alerts of a room.
+func (w Wiring) Alerting(base *shell.Base) *health.Alerts {
+	return health.NewAlerts(base, w.Send).Ending(w.Alerts.Clear)
 }
 
 // minGas is how much gas a host must be able to pay for before it takes a slot:
@@ -234,7 +240,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	cfg.Overhead = storage.Overhead
 	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
 	cfg.Quota = o.Quota
-	cfg.Alert = func(a health.Alert) { n.alerts.Send(a) }
+	cfg.Alert, cfg.AlertOver = n.alerts.Raise, n.alerts.Clear
 	sealing, err := n.openSectors(ctx, o)
 	if err != nil {
 		return fmt.Errorf("seal sectors: %w", err)

@@ -188,7 +188,7 @@ func (n *Node) keep(ctx context.Context, o Options, slots port.Prover) error {
 	o.Log.Warnf("the host has not read its events: %s are proven, and nothing else is done until it has", what)
 	return outage.Run(ctx, outage.Config{
 		Margin: o.Host.Margin, Proofs: o.Host.Proofs, Tell: o.Proves, Log: o.Log,
-		Alert: func(a health.Alert) { n.alerts.Send(a) },
+		Alert: n.alerts.Raise,
 	}, outage.Ports{Market: market, Feed: n.Market.Feed(), Prover: slots})
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"encoding/json"
@@ -28,6 +29,7 @@ import (
 	"github.com/hostnode/hostnode/events/witness"
 	"github.com/hostnode/hostnode/internal/retry"
 	"github.com/hostnode/hostnode/projections"
+	view "github.com/hostnode/hostnode/projections/alert"
 	"github.com/hostnode/hostnode/prover"
 	"github.com/hostnode/hostnode/storage"
 )
@@ -61,7 +63,7 @@ type Process struct {
 	config  config.Config
 	begin   Begin
 	start   *start
-	alerts  *alerts.Sender
+	alerts  *alerts.Desk
 	log     *logrus.Entry
 	cancel  context.CancelFunc
 	sealed  chan error
@@ -91,12 +93,44 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{Dir: dir, log: log, config: c, begin: o, cancel: func() {}}
-	p.alerts = alerts.New(alerts.Config{
-		Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Timeout: c.Alerts.Timeout, Log: log,
-		Secrets: c.Secrets(),
-	})
+	key, err := alertKey(c.Alerts.KeyFile)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	p.alerts = alerts.NewDesk(alerts.Config{
+		Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Format: c.Alerts.Format, Key: key,
+		Timeout: c.Alerts.Timeout, Log: log, Secrets: c.Secrets(),
+	}, string(c.Member()), dir.Unrecorded())
 	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
 	return p, nil
+}
+
+// maxKeyBytes is the largest key of a webhook.
+const maxKeyBytes = 4 << 10
+
+// alertKey reads the key that signs what the webhook gets; nil: there is none.
+func alertKey(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	key, err := config.ReadPrivate(file, maxKeyBytes)
+	if key = bytes.TrimSpace(key); err == nil && len(key) == 0 {
+		err = fmt.Errorf("%w: %s is empty", config.ErrInvalid, file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("alerts.keyFile: %w", err)
+	}
+	return key, nil
+}
+
+// recordedAlerts are the alerts of the record, if it is known.
+func (p *Process) recordedAlerts(account events.Address) (view.Alerts, bool) {
+	hosts, _ := p.Projector.Of(events.CategoryAlert)
+	rows, _ := hosts[account.String()].([]view.Alerts)
+	if len(rows) != 1 {
+		return view.Alerts{}, len(hosts) > 0 // A host without an alert, when there are others.
+	}
+	return rows[0], true
 }
 
 // Alerts are the newest that were raised since the start, the oldest first.
@@ -294,6 +328,10 @@ func (p *Process) openViews(ctx context.Context, account events.Address) (err er
 		return fmt.Errorf("open the views: %w", err)
 	}
 	p.Projector.Follow(context.WithoutCancel(ctx))
+	p.alerts.Know(func() (view.Alerts, bool) { return p.recordedAlerts(account) })
+	p.alerts.Clear(health.Alert{
+		Kind: health.AlertViews, Host: account.String(), Cleared: time.Now(), Reason: "they follow the record",
+	})
 	return nil
 }
 

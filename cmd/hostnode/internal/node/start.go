@@ -19,7 +19,7 @@ import (
 // when the chain or the event store prevents the start for long, because proofs are
 // missed meanwhile. Safe for concurrent use.
 type start struct {
-	alerts *alerts.Sender
+	alerts *alerts.Desk
 	log    *logrus.Entry
 	now    func() time.Time
 
@@ -31,7 +31,7 @@ type start struct {
 	standing func() rpc.Reachability
 }
 
-func newStart(now time.Time, dataDir string, to *alerts.Sender, log *logrus.Entry) *start {
+func newStart(now time.Time, dataDir string, to *alerts.Desk, log *logrus.Entry) *start {
 	return &start{
 		alerts: to, log: log, now: time.Now, told: map[string]bool{},
 		f: health.Facts{Stage: health.Starting, StageSince: now, DataDir: dataDir},

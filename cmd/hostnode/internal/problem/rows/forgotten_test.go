@@ -12,6 +12,7 @@ import (
 // notTold are errors of the cores and the actors that need no row of the table, because no operator asks for
 // what they answer: an actor acts on them.
 var notTold = map[string]string{
+	"alerts.ErrOrder":                "an order, by the API that makes it",
 	"capacity.ErrEnded":              "a reservation, by a sale",
 	"capacity.ErrHeld":               "a sector's space, by its agent",
 	"capacity.ErrSettled":            "a reservation, by a sale",

@@ -22,6 +22,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -35,6 +36,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/docs"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/alert"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/content"
@@ -64,7 +66,7 @@ var table = sync.OnceValue(func() problem.Table {
 
 // all are in the order in which they are tried.
 var all = slices.Concat(
-	hostRows, accessRows, sectorRows, nodeRows, aggregationRows, recordRows, fileRows, demoRows, otherRows,
+	hostRows, accessRows, sectorRows, nodeRows, alertRows, aggregationRows, recordRows, fileRows, demoRows, otherRows,
 )
 
 // hostRows are about settings, the host's process, its account and the chain.
@@ -154,6 +156,16 @@ var nodeRows = []problem.Row{
 	{Code: "node-unexplained", Status: http.StatusBadRequest, Is: downtime.ErrUnexplained},
 	{Code: "node-clock", Status: http.StatusConflict, Is: downtime.ErrClock},
 	{Code: "node-rules", Status: http.StatusBadRequest, Is: downtime.ErrRules},
+}
+
+// alertRows are about alerts.
+var alertRows = []problem.Row{
+	{Code: "alert-unknown", Status: http.StatusNotFound, Is: alert.ErrNoAlert},
+	{Code: "mute-unknown", Status: http.StatusNotFound, Is: alert.ErrNoMute},
+	{Code: "alert-unnamed", Status: http.StatusBadRequest, Is: alert.ErrUnnamed},
+	{Code: "mute-end", Status: http.StatusBadRequest, Is: alert.ErrEnd},
+	{Code: "alert-channel-unknown", Status: http.StatusNotFound, Is: alerts.ErrNoChannel},
+	{Code: "alert-not-taken", Status: http.StatusBadGateway, Is: alerts.ErrNotTaken},
 }
 
 // aggregationRows are about CARs, pieces, aggregates and deals.
