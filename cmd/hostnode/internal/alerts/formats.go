@@ -20,8 +20,8 @@ const (
 )
 
 // The headers of what is posted with a signature. The signature is "sha256=" and the HMAC-SHA256, in hex, over the
-// time, a dot and the body; the time is in seconds since 1970. Who checks both refuses what is old, so that nobody can send it
-// again.
+// time, a dot and the body; the time is in seconds since 1970. A receiver that checks both refuses what is old, so that
+// nobody can send it again.
 const (
 	HeaderTime      = "Hostnode-Time"
 	HeaderSignature = "Hostnode-Signature"
