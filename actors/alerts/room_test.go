@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,13 @@ func (h *host) Deliver(_ context.Context, channel string, a alert.Alert) error {
 	h.took = append(h.took, fmt.Sprintf("%s: %s %s open %t since %s", channel, a.Kind, a.Severity, a.Open(),
 		a.Since.UTC().Format(time.DateTime)))
 	return nil
+}
+
+// taken is what was delivered, and how often that was tried.
+func (h *host) taken() (took []string, asked int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.took), h.asked
 }
 
 // set changes the world.
@@ -104,7 +112,7 @@ var full = alert.Key{Kind: "disk-full"}
 func TestAChannelThatIsAwayGetsEachAlertOnceAlsoAfterARestart(t *testing.T) {
 	inTime(t, func(h *host) {
 		began := time.Now().UTC().Format(time.DateTime)
-		h.away["webhook"] = true
+		h.set(func() { h.away["webhook"] = true })
 		h.do(room.Order{Raise: &alert.Raise{Key: full, Severity: alert.Warning, Text: "full", Delivered: []string{"command"}}})
 		time.Sleep(20 * time.Minute)
 		h.do(room.Order{Raise: &alert.Raise{Key: full, Severity: alert.Warning, Text: "full"}})
@@ -115,21 +123,24 @@ func TestAChannelThatIsAwayGetsEachAlertOnceAlsoAfterARestart(t *testing.T) {
 		h.set(func() { h.away["webhook"] = false })
 		time.Sleep(time.Hour)
 		want := []string{"webhook: disk-full warning open true since " + began}
-		if diff := cmp.Diff(want, h.took); diff != "" {
+		took, asked := h.taken()
+		if diff := cmp.Diff(want, took); diff != "" {
 			t.Fatalf("delivered (-want +got):\n%s", diff)
 		}
-		if h.asked > 10 {
-			t.Errorf("the webhook was asked %d times in two hours", h.asked)
+		if asked > 10 {
+			t.Errorf("the webhook was asked %d times in two hours", asked)
 		}
 		h.do(room.Order{Clear: &alert.Clear{Key: full, Reason: "room again"}})
 		time.Sleep(time.Minute)
 		want = append(want, "command: disk-full warning open false since "+began,
 			"webhook: disk-full warning open false since "+began)
-		if diff := cmp.Diff(map[string]bool{want[0]: true, want[1]: true, want[2]: true}, set(h.took)); diff != "" {
+		if diff := cmp.Diff(map[string]bool{want[0]: true, want[1]: true, want[2]: true}, set(first(h.taken()))); diff != "" {
 			t.Errorf("delivered in the end (-want +got):\n%s", diff)
 		}
 	})
 }
+
+func first(took []string, _ int) []string { return took }
 
 func set(all []string) map[string]bool {
 	found := map[string]bool{}
@@ -144,18 +155,18 @@ func TestWhatIsMutedOrAcknowledgedIsNotDelivered(t *testing.T) {
 		h.do(room.Order{Mute: &alert.SetMute{Mute: alert.Mute{
 			Kind: full.Kind, Until: time.Now().Add(time.Hour), By: "anna", Reason: "a new disk",
 		}}})
-		h.away["command"], h.away["webhook"] = true, true
+		h.set(func() { h.away["command"], h.away["webhook"] = true, true })
 		h.do(room.Order{Raise: &alert.Raise{Key: full, Severity: alert.Warning, Text: "full"}})
 		h.do(room.Order{Raise: &alert.Raise{Key: alert.Key{Kind: "no-owner"}, Severity: alert.Critical, Text: "nobody"}})
 		h.do(room.Order{Acknowledge: &alert.Acknowledge{Number: 2, By: "anna", Note: "I know"}})
 		h.set(func() { clear(h.away) })
 		time.Sleep(59 * time.Minute)
-		if len(h.took) > 0 {
-			t.Fatalf("delivered: %v", h.took)
+		if took, _ := h.taken(); len(took) > 0 {
+			t.Fatalf("delivered: %v", took)
 		}
 		time.Sleep(2 * time.Minute) // The mute ends.
-		if len(h.took) != 2 {
-			t.Errorf("delivered after the mute: %v", h.took)
+		if took, _ := h.taken(); len(took) != 2 {
+			t.Errorf("delivered after the mute: %v", took)
 		}
 		for want, o := range map[error]room.Order{
 			room.ErrOrder: {}, alert.ErrNoAlert: {Acknowledge: &alert.Acknowledge{Number: 9, By: "anna", Note: "?"}},
