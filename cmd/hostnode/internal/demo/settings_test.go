@@ -75,7 +75,7 @@ func eachSetting(t *testing.T, demo shown, home string, others map[string]config
 		"true", "2", "3", "7", "200", "200MiB", "90m", "3s", "1500ms", "window", "finalized", "debug", "json", "https://there.example/",
 		"127.0.0.1:2113", "0x00000000000000000000000000000000000000aa", "esdb://127.0.0.1:2113?tls=false", "/some/file",
 		"commd", "possession", "simulated", "4KiB", "2GiB", "20000000",
-		"false", "scored", "proposed", "north=https://there.example/", "greedy", "source", "http", "50h", "100h",
+		"false", "scored", "proposed", "north=https://there.example/", "greedy", "source", "http", "alertmanager", "50h", "100h",
 	}
 	// Some can be set only beside others.
 	chain := []string{

@@ -36,6 +36,7 @@ func streams() map[string]string {
 		"ValidationStarted": events.ValidatorStream(me), "SectorStart": events.SectorStream(me, 1),
 		"NodeJoined": events.NodeStream(me, "north"), "ContentRequested": events.ContentStream(me, events.ContentLink{1}),
 		"PieceQueued": events.CargoStream(me), "DealOffered": events.DealStream(me, commd.CID(commd.Node{1})),
+		"AlertRaised": events.AlertStream(me),
 	}
 }
 
