@@ -118,7 +118,8 @@ var natures = map[AlertKind]nature{
 
 	AlertMember: {warning: true}, AlertCertificate: {warning: true}, AlertNodeNear: {warning: true},
 	AlertWorkQuarantined: {warning: true}, AlertQuota: {warning: true}, AlertViews: {warning: true},
-	AlertDisk: {warning: true}, AlertFunds: {warning: true}, AlertDamaged: {warning: true}, AlertRecord: {warning: true},
+	AlertDisk: {warning: true}, AlertFunds: {warning: true}, AlertDamaged: {warning: true},
+	AlertRecord: {warning: true},
 
 	AlertQuarantined: {}, AlertPartDown: {}, AlertSector: {}, AlertNotProving: {}, AlertFeeLimit: {}, AlertSigner: {},
 	AlertDiskAway: {}, AlertChain: {}, AlertNoOwner: {},

@@ -115,7 +115,8 @@ func (c Cause) AsAlert() Alert {
 	if c.Proving == No {
 		severity = SeverityCritical
 	}
-	return Alert{Kind: c.Alert, Subject: causeSubject(c.Code, c.Alert), Severity: severity, Text: c.Reason, Hint: c.Hint}
+	subject := causeSubject(c.Code, c.Alert)
+	return Alert{Kind: c.Alert, Subject: subject, Severity: severity, Text: c.Reason, Hint: c.Hint}
 }
 
 // Incident is told once until it is over.

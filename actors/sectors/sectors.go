@@ -308,8 +308,9 @@ func (s *Sectors) onChanged(a *shell.Turn, m changed) {
 	}
 	s.onProver(m.number, m.info)
 	c.bleeds.Lasts(m.info.Bleeds(), true, func() {
-		s.trouble(health.SectorTrouble{Number: m.number, Reason: fmt.Sprintf("is not proven in state %s, and the contract "+
-			"has it: it loses a part of its deposit with each window until it is terminated (hostnode sectors terminate %d)",
+		s.trouble(health.SectorTrouble{Number: m.number, Reason: fmt.Sprintf("is not proven in state %s, and the "+
+			"contract has it: it loses a part of its deposit with each window until it is terminated "+
+			"(hostnode sectors terminate %d)",
 			m.info.State, m.number)})
 	}, func() { s.troubleOver(health.SectorTrouble{Number: m.number}) })
 	s.loaded(c)
