@@ -79,7 +79,7 @@ func (f *faultRig) whose(conn net.Conn) *faulted {
 	if err != nil {
 		return nil
 	}
-	sockets, err := proc.NetTCP() //nolint:staticcheck // What replaces it needs a capability of the process.
+	sockets, err := proc.NetTCP() //nolint:staticcheck // A fault rig needs no netlink client for one list.
 	if err != nil {
 		return nil
 	}
