@@ -51,10 +51,20 @@ func (r *rig) mustBeJudgedOnce(n int) {
 	}
 }
 
-// partly counts how often the market's stream is read from somewhere in it.
+// partly counts how often the market's stream is read from somewhere in it, and records no refusals until it is released.
 type partly struct {
 	events.Store
-	parts atomic.Int64
+	parts    atomic.Int64
+	released chan struct{}
+}
+
+func (s *partly) Append(
+	ctx context.Context, stream string, e events.Expected, batch []events.NewEvent,
+) (events.AppendResult, error) {
+	if batch[0].Type == "SlotsRefused" {
+		<-s.released
+	}
+	return s.Store.Append(ctx, stream, e, batch)
 }
 
 func (s *partly) ReadStream(
@@ -74,10 +84,12 @@ func TestMoreAnnouncementsThanTheQueueHoldsAreAllJudged(t *testing.T) {
 	}
 	inWorld(t, func(r *rig) {
 		const flood = 10_500
-		s := &partly{Store: r.store}
+		s := &partly{Store: r.store, released: make(chan struct{})}
 		r.ports.Store = s
 		r.start()
 		r.world.PostAll(announced(flood)) // Nobody offers anything: all are refused.
+		synctest.Wait()
+		close(s.released)
 		synctest.Wait()
 		r.mustBeJudgedOnce(flood)
 		if s.parts.Load() == 0 {

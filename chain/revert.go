@@ -26,7 +26,7 @@ var outcomes = contracts.Outcomes{
 	"Proofs_InvalidProof":                    events.ErrInvalidProof,
 	"Proofs_ProofAlreadySubmitted":           events.ErrProofAlreadySubmitted,
 	"Proofs_ProofNotMissing":                 events.ErrNotMissing,
-	"Proofs_ProofNotRequired":                events.ErrNotMissing,
+	"Proofs_ProofNotRequired":                events.ErrTooEarly,
 	"Proofs_ProofAlreadyMarkedMissing":       events.ErrNotMissing,
 	"Proofs_ValidationTimedOut":              events.ErrNotMissing,
 	"Marketplace_SlotNotAcceptingProofs":     events.ErrNotMissing,

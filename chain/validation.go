@@ -64,8 +64,8 @@ func (m *Market) markable(slot events.SlotID, period uint64) *rpc.View {
 	return rpc.NewCheck(m.contract, m.abis.market.PackCanMarkProofAsMissing(slot, period), func(data []byte) error {
 		if panicked(data) {
 			// With the pointer at zero, the challenge is the newest block's hash, which a trial
-			// does not have. Then no proof is demanded.
-			return fmt.Errorf("%w: the pointer is at zero", events.ErrNotMissing)
+			// does not have. Then no proof is demanded, like anywhere in the downtime.
+			return fmt.Errorf("%w: the pointer is at zero", events.ErrTooEarly)
 		}
 		return outcomes.Of(data)
 	})
@@ -92,8 +92,8 @@ func (m *Market) ofOthers(ctx context.Context, head *rpc.Header, slots []events.
 
 // MarkMissing marks a missing proof, and returns when that has the configured confirmations.
 // Marking twice reports the first marking. Errors: ErrNotMissing when there is nothing to mark, or
-// the slot is our own; ErrTooEarly until the period is over; ErrDeadlinePassed, also when the
-// contract's window has closed; ErrInsufficientFunds for gas.
+// the slot is our own; ErrTooEarly until the period is over, and while the pointer of the next block
+// is in the downtime; ErrDeadlinePassed, also when the contract's window has closed; ErrInsufficientFunds for gas.
 func (m *Market) MarkMissing(
 	ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time,
 ) (events.Marking, error) {

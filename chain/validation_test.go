@@ -297,7 +297,7 @@ func TestManyMissingProofsAreMarkedInOneWindow(t *testing.T) {
 	for range missing {
 		a := <-answers
 		switch {
-		case errors.Is(a.err, events.ErrNotMissing): // The pointer wrapped meanwhile.
+		case errors.Is(a.err, events.ErrTooEarly): // The pointer wrapped meanwhile.
 		case a.err != nil:
 			t.Fatal(a.err)
 		default:

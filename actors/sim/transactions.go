@@ -213,8 +213,10 @@ func (c *contract) mayMark(m blockContext, s *slot, period uint64) error {
 		return events.ErrTooEarly
 	case !m.time.Before(end.Add(c.cfg.Proofs.Timeout)):
 		return fmt.Errorf("%w: the window is closed", events.ErrNotMissing)
-	case s.received[period] || s.missing[period] || !c.required(m, s, period):
+	case s.received[period] || s.missing[period]:
 		return events.ErrNotMissing
+	case !c.required(m, s, period):
+		return fmt.Errorf("%w: no proof is demanded in this block", events.ErrTooEarly)
 	}
 	return nil
 }

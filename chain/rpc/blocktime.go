@@ -121,7 +121,7 @@ func (b *BlockTime) Measure(ctx context.Context, c *Conn, head *Header) error {
 	return nil
 }
 
-// usualBlockTime is the median distance between blocks with rising numbers; the mean when that is zero, because
+// usualBlockTime is the (lower) median distance between blocks with rising numbers; the mean when that is zero, because
 // timestamps are whole seconds.
 func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, error) {
 	var each []time.Duration
@@ -141,8 +141,8 @@ func usualBlockTime(numbers []uint64, found map[uint64]*Header) (time.Duration, 
 		each = append(each, time.Duration(seconds)*time.Second/time.Duration(blocks))
 	}
 	slices.Sort(each)
-	usual := each[len(each)/2]
-	if usual == 0 { // Most steps are shorter than a second.
+	usual := each[(len(each)-1)/2]
+	if usual == 0 { // At least half of the steps are shorter than a second.
 		for _, d := range each {
 			usual += d / time.Duration(len(each))
 		}

@@ -81,10 +81,9 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 		return strings.HasSuffix(says, "\n")
 	})
 	begin(append([]string{"run"}, printed...)...)
-	until("the host takes the offer", func() bool {
-		return command("availability", "add", "--size", "10GiB", "--duration", "720h", "--min-price", "1000",
-			"--collateral", "5000000000000").Run() == nil
-	})
+	until("the host listens", func() bool { return command("status").Run() == nil })
+	says("availability", "add", "--size", "1GiB", "--duration", "720h", "--min-price", "1000",
+		"--collateral", "5000000000000")
 	says("client", "request", "movie.bin", "--expiry", "20m")
 	until("all slots are filled", func() bool {
 		var all []requester.Progress
