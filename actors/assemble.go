@@ -147,7 +147,7 @@ func assembleSales(
 	s.sales = &roster{
 		Rules: s.Rules, Alerts: alerts, quarantined: s.record.quarantined,
 		scheduler: at.scheduler, validator: at.validator, finalBlocks: cfg.FinalBlocks,
-		agents: map[events.SlotID]*agent{}, beginning: map[events.SlotID]*candidate{},
+		agents: map[events.SlotID]*agent{}, tally: newTally(), beginning: map[events.SlotID]*candidate{},
 	}
 	s.sales.keep(&selling.Deps{
 		Rules: s.Rules, Prover: ports.Prover, Repo: ports.Repo, Content: ports.Content, Provers: s.provers,

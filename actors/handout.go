@@ -389,7 +389,7 @@ func (s *handout) onHandedOut(m handedOut) {
 	if ag == nil { // Another member's, which has not recorded its start yet.
 		ag = newAgent(m.slot, c.request, c.index)
 		ag.remote, ag.starting, ag.start = m.member, true, c.start
-		s.agents[m.slot] = ag
+		s.put(ag)
 		s.RemoteLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
@@ -453,7 +453,7 @@ func (s *handout) onGiveUpFailed(m giveUpFailed) {
 	tellAll(ag.watchers, *refused)
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
-		delete(s.agents, m.slot)
+		s.drop(m.slot)
 		s.RemoteLoad.Set(m.slot, 0)
 	}
 }

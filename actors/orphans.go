@@ -144,8 +144,9 @@ func (s *roster) onUnlisted(a *shell.Turn, l unlistedSale) {
 	if s.agents[l.slot] != nil || s.beginning[l.slot] != nil {
 		return
 	}
-	s.agents[l.slot] = newAgent(l.slot, l.request, l.index)
-	s.family.Run(a, &s.agents[l.slot].Child)
+	ag := newAgent(l.slot, l.request, l.index)
+	s.put(ag)
+	s.family.Run(a, &ag.Child)
 }
 
 func (s *orphans) release(ctx context.Context, r capacity.Reservation) {

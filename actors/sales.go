@@ -49,6 +49,7 @@ type agent struct {
 	// refills counts what was tried to fill the slot again; refillShort: the last try sent nothing, for want of tokens.
 	refills     uint64
 	refillShort bool
+	counted     counted
 }
 
 // newAgent is what the supervisor keeps of a sale.
@@ -135,6 +136,7 @@ type roster struct {
 	finalBlocks          uint64
 	family               shell.Family[*agent]
 	agents               map[events.SlotID]*agent
+	tally                tally
 	beginning            map[events.SlotID]*candidate
 	askOwned             bool // the chain is to be asked again which slots are ours
 }
@@ -158,7 +160,7 @@ func (s *roster) keep(deps *selling.Deps, slow func(n int) time.Duration) {
 func (s *roster) begin(a *shell.Turn, start sale.Start, by events.EventID, watchers []shell.Ref) {
 	ag := newAgent(start.Slot, start.Request.ID, start.Index)
 	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
-	s.agents[start.Slot] = ag
+	s.put(ag)
 	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
 	s.family.Run(a, &ag.Child)
 }
@@ -186,6 +188,7 @@ func (s *roster) onSale(m sales.Changed) {
 	s.scheduler.Tell(m)
 	s.validator.Tell(m)
 	ag.state, ag.last, ag.ahead, ag.trouble = m.State, m.Last, m.Ahead, m.Trouble
+	s.put(ag)
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
 		s.family.Stop(&ag.Child)
@@ -219,13 +222,12 @@ func (s *roster) onRemoteSale(m sales.Changed) {
 		watchers := ag.watchers
 		ag = newAgent(m.Slot, ag.request, ag.index)
 		ag.watchers = watchers
-		s.agents[m.Slot] = ag
 	}
 	if ag == nil {
 		ag = newAgent(m.Slot, m.State.Request.ID, m.State.Index)
-		s.agents[m.Slot] = ag
 	}
 	ag.remote, ag.state, ag.ahead, ag.last, ag.starting = m.State.Member, m.State, m.State, m.Last, false
+	s.put(ag)
 	s.NoteRemoteLoad(m.Slot, m.State)
 	tellAll(ag.watchers, m)
 	if m.State.Over() {
@@ -235,7 +237,7 @@ func (s *roster) onRemoteSale(m sales.Changed) {
 
 // forget drops a sale that is over.
 func (s *roster) forget(m sales.Changed) {
-	delete(s.agents, m.Slot)
+	s.drop(m.Slot)
 	if c := s.beginning[m.Slot]; c != nil && c.handing && m.State.BeganAt.Equal(c.start.At) {
 		c.over = &m
 	}
@@ -254,6 +256,7 @@ func (s *roster) onAgentEnded(ag *agent, f shell.Failure) bool {
 		s.RaiseCause("sale-quarantined", slot, health.Facts{Quarantined: []health.SlotTrouble{trouble}})
 	}
 	ag.state.Slot = slot
+	s.put(ag)
 	s.quarantined.Begin(aboutSale(slot), f.Err.Error())
 	tellAll(ag.watchers,
 		admission.Refusal{Criterion: slotqueue.CriterionQuarantined, Reason: "quarantined: " + ag.Left})
@@ -279,12 +282,12 @@ func aboutSale(slot events.SlotID) shell.Subject {
 // until it is seen to work.
 func (s *roster) resume(a *shell.Turn, l livingSale) {
 	ag := newAgent(l.slot, l.request, l.index)
-	s.agents[l.slot] = ag
 	if q, ok := s.quarantined.Has(aboutSale(l.slot)); ok {
 		s.family.LeaveAlone(&ag.Child, q.Reason)
 		ag.state.Slot = l.slot
 		s.scheduler.Tell(ag.quarantined())
 	}
+	s.put(ag)
 	s.family.Run(a, &ag.Child)
 }
 
@@ -386,10 +389,8 @@ func (s *roster) onTheirWay() iter.Seq2[events.SlotID, *candidate] {
 // outstanding is the collateral that sales in work have not paid yet. The queue counts slots on their way, when it
 // hands one out.
 func (s *roster) outstanding() (sum events.Amount) {
-	for _, ag := range s.agents {
-		if ag.inWork() {
-			sum = sum.AddSaturating(ag.collateral())
-		}
+	for _, ag := range s.tally.inWork {
+		sum = sum.AddSaturating(ag.collateral())
 	}
 	return sum
 }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -123,24 +124,12 @@ func (s *supervisor) status(with whichSales) Status {
 		st.Prover = s.ProverFacts()
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
-	var shown []events.SlotID
-	for slot, ag := range s.sales.agents {
-		if ag.remote != "" {
-			continue
+	st.Hosting, st.ProofsDue = s.sales.tally.hosting, s.sales.tally.due
+	shown := map[whichSales]map[events.SlotID]*agent{allSales: s.sales.agents, troubledSales: s.sales.tally.troubled}[with]
+	for _, slot := range slices.SortedFunc(maps.Keys(shown), events.SlotID.Compare) {
+		if ag := shown[slot]; ag.remote == "" {
+			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 		}
-		if ag.state.Hosting() {
-			st.Hosting++
-		}
-		st.ProofsDue += len(ag.state.Duties)
-		troubled := ag.trouble.Error != "" || ag.Left != "" || ag.state.Damaged()
-		if with == allSales || with == troubledSales && troubled {
-			shown = append(shown, slot)
-		}
-	}
-	slices.SortFunc(shown, events.SlotID.Compare)
-	for _, slot := range shown {
-		ag := s.sales.agents[slot]
-		st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})
 	}
 	for _, p := range slices.Concat(s.pools, s.sectorPools) {
 		running, waiting := p.Busy()

@@ -104,6 +104,17 @@ func (s *simulator) look(ctx context.Context, h *actors.Host) (*live, error) {
 }
 
 func (s *simulator) checkLiveSales(status actors.Status) error {
+	hosting, due := 0, 0
+	for _, live := range status.Sales {
+		due += len(live.State.Duties)
+		if live.State.Hosting() {
+			hosting++
+		}
+	}
+	if hosting != status.Hosting || due != status.ProofsDue {
+		return fmt.Errorf("the host counts %d hosted slots and %d proofs due, and has %d and %d",
+			status.Hosting, status.ProofsDue, hosting, due)
+	}
 	for _, live := range status.Sales {
 		if live.Quarantined != "" {
 			if s.spoils(live.State.Slot) {

@@ -277,15 +277,15 @@ func largeHost(t testing.TB, size scale) (*api.Live, events.Store) {
 		p.Market, p.Prover = silentMarket{p.Market.(*quietMarket)}, silentProver{}
 		p.Repo = fullRepo{sales: size.sales}
 	}, func(cfg *api.LiveConfig) { cfg.Machines = machines.API() })
-	for {
-		s, err := host.Status(t.Context())
+	patient, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for s, err := host.Status(patient); !s.Booted; s, err = host.Status(patient) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Booted {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+		<-look.C
 	}
 	n, err := store.Head(t.Context())
 	t.Logf("%d events were written in %s; the host ran after %s more (%v)", n, written, time.Since(began)-written, err)
