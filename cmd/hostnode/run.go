@@ -21,6 +21,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/eventserver"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/pages"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/wire"
@@ -165,7 +167,14 @@ func endsInTime(ctx context.Context, end func()) (ended func()) {
 // apiServer serves the API on the host's socket, and over TCP if api.listen says where.
 type apiServer struct {
 	*api.Server
-	tcp *access.Server
+	tcp  *access.Server
+	site *page.Site
+}
+
+// Answer replaces what answers.
+func (s apiServer) Answer(b api.Backend) {
+	s.Server.Answer(b)
+	s.site.Answer(b)
 }
 
 // Close finishes requests in progress, for a few seconds.
@@ -184,8 +193,12 @@ func listen(p *node.Process, c config.Loaded, codex *codex, log *logrus.Entry) (
 	if err != nil {
 		return s, errors.Join(err, s.tcp.Close())
 	}
+	s.site = page.New(pages.All(machines.Pages()), log)
+	s.site.Answer(standby(p, c))
 	over := http.NewServeMux()
 	over.Handle("/", s.Handler())
+	over.Handle(page.Root, s.site)
+	over.Handle("GET /{$}", http.RedirectHandler(page.Root, http.StatusSeeOther))
 	over.Handle(access.ProfilesPath, access.Profiles())
 	over.Handle("/api/codex/", codex)
 	over.Handle("/api/storage/", codex)

@@ -32,8 +32,8 @@ type Config struct {
 
 // Paths with rules of their own.
 var (
-	// healthPaths answer without a token: a load balancer asks them.
-	healthPaths = []string{"/healthz", "/readyz"}
+	// openPaths answer without a token: a load balancer asks them, and browsers have no token before they sign in.
+	openPaths = []string{"/healthz", "/readyz", "/", SignInPath}
 	// codexPaths are below the switch api.codex, and take Basic, because the Codex SDK sends nothing else.
 	codexPaths = []string{"/api/codex/", "/api/storage/"}
 )
@@ -74,12 +74,18 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// than this server does, so there is none (RFC 9112, 6.1).
 		h.Set("Connection", "close")
 	}
+	if g.session(w, r) {
+		return
+	}
 	who, err := g.admit(h, r)
 	if err != nil {
-		refuse(w, r, err)
+		if !g.refusePage(w, r, err) {
+			refuse(w, r, err)
+		}
 		return
 	}
 	r.Header.Del("Authorization") // So that nothing behind this can log a secret.
+	r.Header.Del("Cookie")
 	v := &visit{who, r.Body}
 	r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
 	r.Body = http.MaxBytesReader(w, r.Body, int64(g.API.MaxBody))
@@ -89,26 +95,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // admit says who makes a request, or why it is refused. What is cheap to find out comes first.
 func (g *guard) admit(h http.Header, r *http.Request) (who Principal, err error) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-	if !g.requests.of(r).Allow() {
-		h.Set("Retry-After", "1")
-		return who, fmt.Errorf("%w: more than %d requests in a second", problem.ErrTooOften, g.API.RequestsPerSecond)
-	}
-	// A page of another site whose name leads to this machine for a moment (DNS rebinding) has that name here.
-	if host := hostOf(r.Host); !config.Loopback(host) && !slices.Contains(g.hosts, host) {
-		return who, fmt.Errorf("%w: %.100q", problem.ErrHost, r.Host)
-	}
-	switch {
-	case r.Method == http.MethodOptions: // Only pages of other origins ask this, and they get no permission (CORS).
-		h.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
-		return who, fmt.Errorf("%w: OPTIONS", problem.ErrMethod)
-	case !plain(r.URL.Path): // What is behind this must not find another path in it than was judged here.
-		return who, fmt.Errorf("%w: the path has empty parts, dots or backslashes", problem.ErrBadRequest)
-	case !g.API.Codex && below(r.URL.Path, codexPaths):
-		return who, fmt.Errorf("%w: api.codex is off", problem.ErrNoRoute)
-	case !g.API.Pprof && below(r.URL.Path, profilePaths):
-		return who, fmt.Errorf("%w: api.pprof is off", problem.ErrNoRoute)
-	case !g.sameOrigin(r, reads):
-		return who, problem.ErrCrossOrigin
+	if err := g.mayAsk(h, r); err != nil {
+		return who, err
 	}
 	switch who, err = g.identify(h, r); {
 	case err != nil:
@@ -119,11 +107,38 @@ func (g *guard) admit(h http.Header, r *http.Request) (who Principal, err error)
 		return who, nil
 	case who.Scope == Read:
 		return who, fmt.Errorf("%w: token %s has the scope %s", problem.ErrForbidden, who.Token, Read)
-	case reads && (g.near(r) || slices.Contains(healthPaths, r.URL.Path)):
+	case reads && (g.near(r) || slices.Contains(openPaths, r.URL.Path) || below(r.URL.Path, []string{assetsPath})):
 		return who, nil
 	}
 	h.Set("WWW-Authenticate", "Bearer")
 	return who, fmt.Errorf("%w: the request has none", problem.ErrUnauthorized)
+}
+
+// mayAsk says why a request is refused, whoever makes it.
+func (g *guard) mayAsk(h http.Header, r *http.Request) error {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if !g.requests.of(r).Allow() {
+		h.Set("Retry-After", "1")
+		return fmt.Errorf("%w: more than %d requests in a second", problem.ErrTooOften, g.API.RequestsPerSecond)
+	}
+	// A page of another site whose name leads to this machine for a moment (DNS rebinding) has that name here.
+	if host := hostOf(r.Host); !config.Loopback(host) && !slices.Contains(g.hosts, host) {
+		return fmt.Errorf("%w: %.100q", problem.ErrHost, r.Host)
+	}
+	switch {
+	case r.Method == http.MethodOptions: // Only pages of other origins ask this, and they get no permission (CORS).
+		h.Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
+		return fmt.Errorf("%w: OPTIONS", problem.ErrMethod)
+	case !plain(r.URL.Path): // What is behind this must not find another path in it than was judged here.
+		return fmt.Errorf("%w: the path has empty parts, dots or backslashes", problem.ErrBadRequest)
+	case !g.API.Codex && below(r.URL.Path, codexPaths):
+		return fmt.Errorf("%w: api.codex is off", problem.ErrNoRoute)
+	case !g.API.Pprof && below(r.URL.Path, profilePaths):
+		return fmt.Errorf("%w: api.pprof is off", problem.ErrNoRoute)
+	case !g.sameOrigin(r, reads), !reads && below(r.URL.Path, []string{PagesPath}) && !fromBrowser(r):
+		return problem.ErrCrossOrigin
+	}
+	return nil
 }
 
 // sameOrigin reports whether a request comes from no page, or from one of this host. Reading is judged like writing: an
@@ -148,6 +163,9 @@ func (g *guard) near(r *http.Request) bool {
 // and a right one is always taken: behind a proxy all clients have one address, and secrets cannot be guessed.
 func (g *guard) identify(h http.Header, r *http.Request) (who Principal, err error) {
 	given := r.Header.Values("Authorization")
+	if secret := cookieOf(r); secret != "" && len(given) == 0 {
+		return g.check(h, r, secret)
+	}
 	if len(given) == 0 {
 		return who, nil
 	}
@@ -157,24 +175,35 @@ func (g *guard) identify(h http.Header, r *http.Request) (who Principal, err err
 	switch {
 	case len(given) > 1:
 	case strings.EqualFold(scheme, "Bearer"):
-		who, err = g.Tokens.Check(strings.TrimSpace(secret))
+		return g.check(h, r, strings.TrimSpace(secret))
 	case basic && below(r.URL.Path, codexPaths):
-		who, err = g.Tokens.Check(password)
+		return g.check(h, r, password)
 	}
+	return who, g.failed(h, r, err)
+}
+
+// check says whose token a secret is.
+func (g *guard) check(h http.Header, r *http.Request, secret string) (who Principal, err error) {
+	if who, err = g.Tokens.Check(secret); err != nil {
+		return Principal{}, g.failed(h, r, err)
+	}
+	return who, nil
+}
+
+// failed counts a request with a wrong token, and says what is told of it.
+func (g *guard) failed(h http.Header, r *http.Request, err error) error {
 	switch {
-	case err == nil:
-		return who, nil
 	case !errors.Is(err, problem.ErrUnauthorized):
 		g.Log.WithError(err).Error("requests over TCP that bring a token are refused")
-		return who, errors.New("the tokens cannot be read; the host's log says why") // The path is nobody's business.
+		return errors.New("the tokens cannot be read; the host's log says why") // The path is nobody's business.
 	case !g.failures.of(r).Allow():
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(60/float64(g.API.FailuresPerMinute)))))
-		return who, fmt.Errorf("%w: more than %d wrong tokens in a minute", problem.ErrTooOften,
+		return fmt.Errorf("%w: more than %d wrong tokens in a minute", problem.ErrTooOften,
 			g.API.FailuresPerMinute)
 	}
 	g.Log.WithField("from", r.RemoteAddr).Warn("a request over TCP brought a wrong token")
 	h.Set("WWW-Authenticate", "Bearer")
-	return who, err
+	return err
 }
 
 // plain reports whether a path, decoded, has exactly one meaning.

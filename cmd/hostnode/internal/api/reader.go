@@ -100,6 +100,16 @@ func (r *reader) asOf() AsOf {
 // tag is what an answer is known by that follows from the record alone.
 func (r *reader) tag() string { return fmt.Sprintf(`W/"%d"`, r.views.AsOf()) }
 
+func (r *reader) position() events.Position { return r.views.AsOf() }
+
+// PositionOf is how far a backend's views have read the record; 0: it has none.
+func PositionOf(b Backend) events.Position {
+	if r, is := b.(interface{ position() events.Position }); is {
+		return r.position()
+	}
+	return 0
+}
+
 // machines implements here.
 func (r *reader) machines() []Machine { return r.Machines }
 

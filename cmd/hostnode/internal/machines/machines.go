@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/downtime"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -23,6 +24,8 @@ type Row struct {
 	API api.Machine
 	// Commands are its commands; nil: there are none.
 	Commands func(*cli.App) *cobra.Command
+	// Pages are those that it shows in a browser, besides its rows and streams; nil: none.
+	Pages []page.Page
 	// Room is what runs of it in a host; nil: nothing does.
 	Room node.MakeRoom
 }
@@ -47,6 +50,14 @@ var All = []Row{
 func API() (all []api.Machine) {
 	for _, m := range All {
 		all = append(all, m.API)
+	}
+	return all
+}
+
+// Pages is what all of them show.
+func Pages() (all []page.Page) {
+	for _, m := range All {
+		all = append(all, m.Pages...)
 	}
 	return all
 }

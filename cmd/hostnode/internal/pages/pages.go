@@ -1,0 +1,61 @@
+// Package pages is what a host shows in a browser (package page): one function for each page, which asks the API and
+// makes blocks of the answer. The machines of package machines bring pages of their own, in their folders; every machine
+// has a list of its rows and a page for each stream without a line (records.go).
+package pages
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
+)
+
+// The parts of the menu, in their order.
+const (
+	menuHost   = "Host"
+	menuSlots  = "Slots"
+	menuMoney  = "Money"
+	MenuOthers = "Machines"
+	menuSystem = "System"
+)
+
+// All are the pages of a host, with those that its machines bring.
+func All(ofMachines []page.Page) []page.Page {
+	all := []page.Page{
+		{Path: "overview", Title: "Overview", Menu: menuHost, Show: overview, Orders: queueOrders},
+	}
+	all = append(all, ofMachines...)
+	return append(all,
+		page.Page{Path: "machines", Title: "Record", Menu: menuSystem, Show: machines},
+		page.Page{Path: "machines/{machine}", Title: "Record", Show: rowsOf},
+		page.Page{Path: "streams/{stream}", Title: "Stream", Show: stream},
+	)
+}
+
+// levelOf is how something stands of which an obstacle says "yes", "no" or "unknown".
+func levelOf(says string) page.Level {
+	switch says {
+	case "yes":
+		return page.Good
+	case "no":
+		return page.Bad
+	}
+	return page.Warn
+}
+
+// month are the first and the last moment of the month of t.
+func month(t time.Time) (from, to time.Time) {
+	t = t.UTC()
+	from = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return from, from.AddDate(0, 1, 0)
+}
+
+// then is the question about now, or about the past if the address says so.
+func then(q *page.Asked) api.Then { return api.Then{At: q.Get("at")} }
+
+// number reads a number of an address; 0: there is none.
+func number(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64) // What is no number is the beginning.
+	return n
+}
