@@ -148,12 +148,11 @@ func silent() *logrus.Logger {
 
 // market is what the contract says, and what it costs to use it.
 type market struct {
-	Known       bool
-	Development bool
-	Terms       events.MarketConfig
-	BlockTime   time.Duration
-	Balance     events.Balance // of the account, if there is one
-	Fees        fees
+	Known     bool
+	Terms     events.MarketConfig
+	BlockTime time.Duration
+	Balance   events.Balance // of the account, if there is one
+	Fees      fees
 }
 
 // fees are what the chain wants, in wei, beside the limits of the settings.
@@ -211,6 +210,5 @@ type clock struct {
 // balance is what the account has, beside what is on offer.
 type balance struct {
 	events.Balance
-	Collateral events.Amount
-	Offers     int // 0: none, or no host runs that could say
+	Collateral events.Amount // zero: nothing is on offer, or no host runs that could say
 }

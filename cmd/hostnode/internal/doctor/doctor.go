@@ -11,13 +11,11 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
 )
 
 // Result is what an examination comes to.
@@ -50,14 +48,6 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-func (r *Report) add(found ...Finding) {
-	for _, f := range found {
-		if r.Findings = append(r.Findings, f); f.Result == Fail || f.Result == Warn && r.Result == OK {
-			r.Result = f.Result
-		}
-	}
-}
-
 // Options say what is examined.
 type Options struct {
 	Config config.Config
@@ -79,59 +69,69 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &exam{Options: o, dir: datadir.At(o.Config.DataDir), report: Report{Result: OK}}
 	host, _ := examine(ctx, e, "host", e.measureHost, judgeHost)
 	examine(ctx, e, "files", e.measureFiles, judgeFiles)
-	examine(ctx, e, "ports", func(ctx context.Context) ([]port, error) {
-		return e.measurePorts(ctx, host.Running), nil
-	}, judgePorts)
-	examine(ctx, e, "disk space", e.measureSpace, judgeSpace)
-	examine(ctx, e, "disk speed", e.measureDisk, judgeDisk)
+	e.judge("ports", judgePorts(e.measurePorts(ctx, host.Running))...)
+	examine(ctx, e, "disk space", e.measureSpace, one(judgeSpace))
+	examine(ctx, e, "disk speed", e.measureDisk, one(judgeDisk))
 	examine(ctx, e, "event store", func(ctx context.Context) (record, error) {
 		return e.measureRecord(ctx, host)
-	}, judgeRecord)
+	}, one(judgeRecord))
 	if o.Config.EventStore.URL != "" {
-		examine(ctx, e, "projections", e.measureProjections, judgeProjections)
+		examine(ctx, e, "projections", e.measureProjections, one(judgeProjections))
 	}
-	if o.Config.Clustered() {
-		for _, url := range o.Config.Cluster.Etcd.Endpoints {
-			examine(ctx, e, "etcd", func(ctx context.Context) (etcd, error) { return e.measureEtcd(ctx, url) }, judgeEtcd)
-		}
+	for _, url := range o.Config.Cluster.Etcd.Endpoints {
+		examine(ctx, e, "etcd", func(ctx context.Context) (etcd, error) { return e.measureEtcd(ctx, url) }, one(judgeEtcd))
 	}
-	account, _ := examine(ctx, e, "account", e.measureAccount, judgeAccount)
-	e.examineChain(ctx, account, host)
+	account, _ := examine(ctx, e, "account", e.measureAccount, one(judgeAccount))
+	m := e.examineChain(ctx, account, host)
+	examine(ctx, e, "hash speed", func(ctx context.Context) (hashing, error) {
+		return e.measureHashing(ctx, m)
+	}, one(judgeHashing))
+	keys, _ := examine(ctx, e, "proving keys", func(context.Context) (provingKeys, error) {
+		return e.measureKeys(m)
+	}, one(judgeKeys))
+	examine(ctx, e, "proof time", func(ctx context.Context) (proving, error) {
+		return e.measureProof(ctx, keys, m)
+	}, one(judgeProof))
 	return e.report, ctx.Err()
 }
 
-// examineChain examines the market, and what depends on what it says.
-func (e *exam) examineChain(ctx context.Context, who account, host host) {
+// examineChain examines what the end points and the contract say; the market is not Known if none does.
+func (e *exam) examineChain(ctx context.Context, who account, host host) market {
 	reach, _ := examine(ctx, e, "end points", e.measureEndpoints, judgeEndpoints)
-	m := market{}
-	if first := reach.first(); first != nil {
-		m, _ = examine(ctx, e, "market", func(ctx context.Context) (market, error) {
-			return e.measureMarket(ctx, reach, who.Address)
-		}, judgeMarket)
-		m.Development = first.ID.ChainID == devchain.ChainID
+	if reach.first() == nil {
+		return market{}
 	}
-	if m.Known {
-		examine(ctx, e, "clock", func(context.Context) (clock, error) {
-			return clock{
-				Ahead: reach.At.Sub(reach.newest().Time), Block: m.BlockTime, Silent: e.Config.Chain.SilentBlocks,
-				Development: m.Development,
-			}, nil
-		}, judgeClock)
-		examine(ctx, e, "fees", func(context.Context) (fees, error) { return m.Fees, nil }, judgeFees)
+	m, known := examine(ctx, e, "market", func(ctx context.Context) (market, error) {
+		return e.measureMarket(ctx, reach, who.Address)
+	}, one(judgeMarket))
+	if !known {
+		return market{}
 	}
-	if m.Known && !who.Address.Zero() {
-		examine(ctx, e, "balance", func(context.Context) (balance, error) {
-			return balance{Balance: m.Balance, Collateral: host.Collateral, Offers: host.Offers}, nil
-		}, judgeBalance)
+	e.judge("clock", judgeClock(clock{
+		Ahead: reach.At.Sub(reach.newest().Time), Block: m.BlockTime, Silent: e.Config.Chain.SilentBlocks,
+		Development: reach.first().ID.ChainID == devchain.ChainID,
+	}))
+	e.judge("fees", judgeFees(m.Fees))
+	if !who.Address.Zero() {
+		e.judge("balance", judgeBalance(balance{Balance: m.Balance, Collateral: host.Collateral})...)
 	}
-	examine(ctx, e, "hash speed", func(ctx context.Context) (hashing, error) { return e.measureHashing(ctx, m) },
-		judgeHashing)
-	keys, _ := examine(ctx, e, "proving keys", func(ctx context.Context) (provingKeys, error) {
-		return e.measureKeys(ctx, m)
-	}, judgeKeys)
-	examine(ctx, e, "proof time", func(ctx context.Context) (proving, error) {
-		return e.measureProof(ctx, keys, m)
-	}, judgeProof)
+	return m
+}
+
+// one is the judgement of what is one finding.
+func one[M any](judge func(M) Finding) func(M) []Finding {
+	return func(m M) []Finding { return []Finding{judge(m)} }
+}
+
+// judge adds findings to the report.
+func (e *exam) judge(check string, found ...Finding) {
+	for _, f := range found {
+		f.Check = check
+		e.report.Findings = append(e.report.Findings, f)
+		if f.Result == Fail || f.Result == Warn && e.report.Result == OK {
+			e.report.Result = f.Result
+		}
+	}
 }
 
 // examine measures within the time limit, and judges. Neither a file system nor a computation ends with a context,
@@ -142,7 +142,7 @@ func examine[M any](
 	if ctx.Err() != nil {
 		return m, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	limited, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	type outcome struct {
 		m   M
@@ -150,39 +150,24 @@ func examine[M any](
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		m, err := measure(ctx)
+		m, err := measure(limited)
 		done <- outcome{m, err}
 	}()
 	var o outcome
 	select {
 	case o = <-done:
-	case <-ctx.Done():
-		o.err = ctx.Err()
+	case <-limited.Done():
+		o.err = limited.Err()
 	}
-	var found []Finding
-	if o.err == nil {
-		found = judge(o.m)
-	} else {
-		found = []Finding{failed(o.err)}
-		if ctx.Err() != nil {
-			found[0].Found = fmt.Sprintf("not measured within %s: %v", e.Timeout, o.err)
-			found[0].Hint, found[0].Code = "try again with a longer --timeout; the machine or the network is slow", "timeout"
-		}
+	switch {
+	case o.err == nil:
+		e.judge(check, judge(o.m)...)
+	case ctx.Err() != nil: // What was interrupted is not judged.
+	case limited.Err() != nil:
+		e.judge(check, found("not measured within %s", e.Timeout).
+			but(Fail, "timeout", "give it longer with --timeout; the machine or the network is slow"))
+	default:
+		e.judge(check, failed(o.err))
 	}
-	for i := range found {
-		found[i].Check = check
-	}
-	e.report.add(found...)
 	return o.m, o.err == nil
-}
-
-// failed is the finding of an error, with the words of docs/errors.md.
-func failed(err error) Finding {
-	p := rows.All().Explain(err)
-	return Finding{Result: Fail, Found: p.Detail, Hint: p.Hint, Code: p.Code}
-}
-
-// okay is a finding about what is in order.
-func okay(format string, args ...any) []Finding {
-	return []Finding{{Result: OK, Found: fmt.Sprintf(format, args...)}}
 }

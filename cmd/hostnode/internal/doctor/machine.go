@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/merkle"
@@ -30,8 +31,7 @@ type host struct {
 	Reason    string
 	Obstacles []api.Obstacle
 	Record    api.Record
-	// Offers are the availabilities, and Collateral what they may still put at stake.
-	Offers     int
+	// Collateral is what the availabilities may still put at stake.
 	Collateral events.Amount
 }
 
@@ -51,56 +51,52 @@ func (e *exam) measureHost(ctx context.Context) (h host, err error) {
 	for _, a := range s.Ledger.Availabilities {
 		left, err := events.ParseAmount(a.Remaining)
 		if err == nil && a.Enabled {
-			h.Offers, h.Collateral = h.Offers+1, h.Collateral.AddSaturating(left)
+			h.Collateral = h.Collateral.AddSaturating(left)
 		}
 	}
 	return h, nil
 }
 
-// file is what only its owner may read.
-type file struct {
-	What, Path string
-	Mode       fs.FileMode
-	// Missing: it does not exist. Needed: it should.
-	Missing, Needed, Directory bool
+// files are those that only their owner may read.
+type files struct {
+	Root      string      // the data directory
+	Directory fs.FileMode // 0: it does not exist yet
+	Wrong     []error     // about the files
 }
 
-// measureFiles looks at the modes of all that is secret, but the account's key, which measureAccount reads.
-func (e *exam) measureFiles(context.Context) (all []file, err error) {
+// maxSecret is the most bytes of a file with a secret: tokens have some hundreds each.
+const maxSecret = 16 << 20
+
+// measureFiles opens all that is secret, but the account's key, which measureAccount does.
+func (e *exam) measureFiles(context.Context) (f files, err error) {
 	c := e.Config
-	add := func(f file) {
-		info, failed := os.Stat(f.Path)
-		switch {
-		case f.Path == "":
-			return
-		case errors.Is(failed, fs.ErrNotExist):
-			f.Missing = true
-		case failed != nil:
-			err = errors.Join(err, failed)
-		default:
-			f.Mode, f.Directory = info.Mode(), info.IsDir()
+	f.Root = e.dir.Root
+	info, err := os.Stat(f.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if err == nil {
+		f.Directory = info.Mode()
+	}
+	for _, own := range []string{e.dir.Tokens(), filepath.Join(f.Root, "settings.key")} {
+		if _, err := config.ReadPrivate(own, maxSecret); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.Wrong = append(f.Wrong, err)
 		}
-		all = append(all, f)
 	}
-	add(file{What: "the data directory", Path: e.dir.Root})
-	add(file{What: "tokens", Path: e.dir.Tokens()})
-	add(file{What: "the key of the settings", Path: filepath.Join(e.dir.Root, "settings.key")})
-	for _, named := range []file{
-		{What: "alerts.keyFile", Path: c.Alerts.KeyFile},
-		{What: "api.keyFile", Path: c.API.KeyFile},
-		{What: "eventStore.passwordFile", Path: c.EventStore.PasswordFile},
-		{What: "serveEvents.keyFile", Path: c.ServeEvents.KeyFile},
-		{What: "serveEvents.usersFile", Path: c.ServeEvents.UsersFile},
-		{What: "cluster.tls.keyFile", Path: c.Cluster.TLS.KeyFile},
-		{What: "cluster.etcd.keyFile", Path: c.Cluster.Etcd.KeyFile},
-		{What: "sectors.remote.tokenFile", Path: c.Sectors.Remote.TokenFile},
-		{What: "aggregation.broker.tokenFile", Path: c.Aggregation.Broker.TokenFile},
-		{What: "aggregation.broker.callbackTokenFile", Path: c.Aggregation.Broker.CallbackTokenFile},
+	for setting, path := range map[string]string{
+		"alerts.keyFile": c.Alerts.KeyFile, "api.keyFile": c.API.KeyFile, "serveEvents.keyFile": c.ServeEvents.KeyFile,
+		"eventStore.passwordFile": c.EventStore.PasswordFile, "cluster.tls.keyFile": c.Cluster.TLS.KeyFile,
+		"cluster.etcd.keyFile": c.Cluster.Etcd.KeyFile, "sectors.remote.tokenFile": c.Sectors.Remote.TokenFile,
+		"aggregation.broker.tokenFile":         c.Aggregation.Broker.TokenFile,
+		"aggregation.broker.callbackTokenFile": c.Aggregation.Broker.CallbackTokenFile,
 	} {
-		named.Needed = true
-		add(named)
+		if path == "" {
+			continue
+		}
+		if _, err := config.ReadPrivate(path, maxSecret); err != nil {
+			f.Wrong = append(f.Wrong, fmt.Errorf("%s: %w", setting, err))
+		}
 	}
-	return all, err
+	return f, err
 }
 
 // port is an address at which a host listens by its settings.
@@ -113,12 +109,6 @@ type port struct {
 
 func (e *exam) measurePorts(ctx context.Context, running bool) (all []port) {
 	c := e.Config
-	local := func(port uint64) string {
-		if port == 0 {
-			return ""
-		}
-		return fmt.Sprintf("127.0.0.1:%d", port)
-	}
 	all = []port{
 		{Setting: "api.listen", Address: c.API.Listen},
 		{Setting: "serveEvents.listen", Address: c.ServeEvents.Listen},
@@ -127,19 +117,20 @@ func (e *exam) measurePorts(ctx context.Context, running bool) (all []port) {
 		{Setting: "nodes.probe.listen", Address: c.Nodes.Probe.Listen},
 		{Setting: "aggregation.broker.listen", Address: c.Aggregation.Broker.Listen},
 	}
-	if c.Embedded() {
-		all = append(all, port{Setting: "devchain.httpPort", Address: local(c.Devchain.HTTPPort)},
-			port{Setting: "devchain.wsPort", Address: local(c.Devchain.WSPort)})
+	if c.Devchain.HTTPPort > 0 && c.Embedded() {
+		all = append(all, port{Setting: "devchain.httpPort", Address: fmt.Sprintf("127.0.0.1:%d", c.Devchain.HTTPPort)})
+	}
+	if c.Devchain.WSPort > 0 && c.Embedded() {
+		all = append(all, port{Setting: "devchain.wsPort", Address: fmt.Sprintf("127.0.0.1:%d", c.Devchain.WSPort)})
 	}
 	all = slices.DeleteFunc(all, func(p port) bool { return p.Address == "" })
 	for i := range all {
 		all[i].Running = running
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", all[i].Address)
-		if err != nil {
+		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", all[i].Address); err != nil {
 			all[i].Error = err.Error()
-			continue
+		} else {
+			_ = l.Close()
 		}
-		_ = l.Close()
 	}
 	return all
 }
@@ -154,26 +145,19 @@ func (e *exam) measureSpace(ctx context.Context) (s space, err error) {
 	}
 	for _, dir := range []string{e.dir.Slots(), cmp.Or(e.Config.Sectors.Directory, e.dir.Sectors()), e.dir.Pieces()} {
 		err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if err != nil || !entry.Type().IsRegular() {
+				return ctx.Err() // What a host removes meanwhile is not used.
 			}
-			if info, gone := infoOf(entry, err); gone == nil && info.Mode().IsRegular() {
+			if info, err := entry.Info(); err == nil {
 				s.Used += events.Bytes(info.Size())
 			}
-			return nil // What a host removes meanwhile is not used.
+			return ctx.Err()
 		})
 		if err != nil {
 			return s, err
 		}
 	}
 	return s, nil
-}
-
-func infoOf(entry fs.DirEntry, err error) (fs.FileInfo, error) {
-	if err != nil {
-		return nil, err
-	}
-	return entry.Info()
 }
 
 // there is the data directory or, before the first start, where it would be made.

@@ -28,7 +28,7 @@ type provingKeys struct {
 	keys         *prover.Keys
 }
 
-func (e *exam) measureKeys(_ context.Context, m market) (k provingKeys, err error) {
+func (e *exam) measureKeys(m market) (k provingKeys, err error) {
 	k.Wanted = m.Terms.Proofs.KeyHash
 	k.keys, err = prover.PresentKeys(node.ProverParams(e.Config.Prover), e.Config.Prover.KeysDir, nil)
 	if errors.Is(err, prover.ErrKeysMissing) {
@@ -55,8 +55,7 @@ type proving struct {
 	// Period is the contract's; 0: it was not read. A proof must be ready Margin before its end.
 	Period, Margin time.Duration
 	// Load is the share of time that proofs may take, in percent; Workers how many slots are taken at once.
-	Load    uint64
-	Workers int
+	Load, Workers uint64
 }
 
 // Memory of a proof: some 190 MB for the five samples of the network's circuit.
@@ -68,7 +67,7 @@ const (
 func (e *exam) measureProof(ctx context.Context, k provingKeys, m market) (p proving, err error) {
 	c := e.Config
 	p = proving{
-		Samples: c.Prover.Samples, Period: m.Terms.Proofs.Period, Load: c.Sales.ProofLoad, Workers: c.Sales.MaxWorkers,
+		Samples: c.Prover.Samples, Period: m.Terms.Proofs.Period, Load: c.Sales.ProofLoad, Workers: uint64(c.Sales.MaxWorkers),
 		Margin: time.Duration(c.Sales.ProofBlocks) * m.BlockTime,
 	}
 	if k.keys == nil {

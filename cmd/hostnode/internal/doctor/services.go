@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
+	"github.com/hostnode/hostnode/actors/cluster"
 	"github.com/hostnode/hostnode/chain/rpc"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/certs"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/stores"
 	"github.com/hostnode/hostnode/events"
@@ -117,7 +116,8 @@ const maxHealth = 4 << 10
 // measureEtcd asks for etcd's health over HTTP, as its own tools may.
 func (e *exam) measureEtcd(ctx context.Context, url string) (n etcd, err error) {
 	n.Name = rpc.Redact(url)
-	trusted, err := etcdTLS(e.Config.Cluster.Etcd)
+	c := e.Config.Cluster.Etcd
+	trusted, err := cluster.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}.Client(logrus.NewEntry(silent()))
 	if err != nil {
 		return n, err
 	}
@@ -144,26 +144,4 @@ func (e *exam) measureEtcd(ctx context.Context, url string) (n etcd, err error) 
 	n.Healthy = json.Unmarshal(text, &health) == nil && health.Health == "true"
 	n.Latency, n.Said = time.Since(began), answer.Status+": "+string(text)
 	return n, nil
-}
-
-func etcdTLS(c config.Etcd) (*tls.Config, error) {
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
-	if c.CAFile != "" {
-		text, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, err
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%w: cluster.etcd.caFile: no certificate in %s", config.ErrInvalid, c.CAFile)
-		}
-	}
-	if c.CertFile != "" {
-		pair, err := certs.Load(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, err
-		}
-		t.Certificates = []tls.Certificate{pair}
-	}
-	return t, nil
 }
