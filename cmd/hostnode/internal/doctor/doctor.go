@@ -73,13 +73,15 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	examine(ctx, e, "disk space", e.measureSpace, one(judgeSpace))
 	examine(ctx, e, "disk speed", e.measureDisk, one(judgeDisk))
 	examine(ctx, e, "event store", func(ctx context.Context) (record, error) {
-		return e.measureRecord(ctx, host)
+		return e.measureRecord(ctx, host.Running)
 	}, one(judgeRecord))
 	if o.Config.EventStore.URL != "" {
 		examine(ctx, e, "projections", e.measureProjections, one(judgeProjections))
 	}
 	for _, url := range o.Config.Cluster.Etcd.Endpoints {
-		examine(ctx, e, "etcd", func(ctx context.Context) (etcd, error) { return e.measureEtcd(ctx, url) }, one(judgeEtcd))
+		examine(ctx, e, "etcd", func(ctx context.Context) (etcd, error) {
+			return e.measureEtcd(ctx, url)
+		}, one(judgeEtcd))
 	}
 	account, _ := examine(ctx, e, "account", e.measureAccount, one(judgeAccount))
 	m := e.examineChain(ctx, account, host)

@@ -179,31 +179,48 @@ func TestEachBrokenThingIsFound(t *testing.T) {
 		{"a lagging end point", func() {
 			w.c.Chain.Fallbacks = []string{w.serve(nodetest.Lagging(5, func() bool { return true }))}
 		}, time.Now, []string{"end points: WARN"}},
-		{"an end point that does not answer", func() { w.c.Chain.Fallbacks = []string{"http://127.0.0.1:1"} },
-			time.Now, []string{"end points: WARN chain-unavailable"}},
-		{"an end point on another chain", func() { w.c.Chain.Fallbacks = []string{w.serve(foreign)} },
-			time.Now, []string{"end points: FAIL chain-other"}},
-		{"no contract", func() { w.c.Chain.Contract = events.Address{7}.String() },
-			time.Now, []string{"end points: FAIL contract-missing"}},
+		{
+			"an end point that does not answer", func() { w.c.Chain.Fallbacks = []string{"http://127.0.0.1:1"} },
+			time.Now,
+			[]string{"end points: WARN chain-unavailable"},
+		},
+		{
+			"an end point on another chain", func() { w.c.Chain.Fallbacks = []string{w.serve(foreign)} },
+			time.Now,
+			[]string{"end points: FAIL chain-other"},
+		},
+		{
+			"no contract", func() { w.c.Chain.Contract = events.Address{7}.String() },
+			time.Now,
+			[]string{"end points: FAIL contract-missing"},
+		},
 		{"a right clock", func() { w.c.Chain.Endpoint = w.serve(foreign) }, at(3 * time.Second), nil},
 		{"a clock a minute ahead", func() { w.c.Chain.Endpoint = w.serve(foreign) }, at(time.Minute), []string{"clock: WARN"}},
-		{"a clock a minute behind", func() { w.c.Chain.Endpoint = w.serve(foreign) }, at(-time.Minute),
-			[]string{"clock: WARN"}},
-		{"a port that is taken", func() { w.c.API.Listen = taken.Addr().String() }, time.Now,
-			[]string{"ports: FAIL port-in-use"}},
+		{
+			"a clock a minute behind", func() { w.c.Chain.Endpoint = w.serve(foreign) }, at(-time.Minute),
+			[]string{"clock: WARN"},
+		},
+		{
+			"a port that is taken", func() { w.c.API.Listen = taken.Addr().String() }, time.Now,
+			[]string{"ports: FAIL port-in-use"},
+		},
 		{"a full disk", func() { w.c.Storage.KeepFree = 1 << 60 }, time.Now, []string{"disk space: FAIL disk-full"}},
 		{"a quota that does not fit", func() { w.c.Quota = 1 << 60 }, time.Now, []string{"disk space: WARN disk-too-small"}},
 		{"no key", func() { w.c.Account.KeyFile += ".gone" }, time.Now, []string{"account: FAIL key-missing"}},
-		{"a token that all can read", func() { w.c.Sectors.Remote.TokenFile = w.file(0o644) }, time.Now,
-			[]string{"files: FAIL config-invalid"}},
+		{
+			"a token that all can read", func() { w.c.Sectors.Remote.TokenFile = w.file(0o644) }, time.Now,
+			[]string{"files: FAIL config-invalid"},
+		},
 		{"other proving keys", func() {
 			w.c.Prover.MaxLog2Slots = 2
 			if _, err := prover.DevelopmentKeys(t.Context(), node.ProverParams(w.c.Prover), w.c.Prover.KeysDir, "", nil); err != nil {
 				t.Fatal(err)
 			}
 		}, time.Now, []string{"proving keys: FAIL proving-keys-wrong"}},
-		{"no proving keys", func() { w.c.Prover.KeysDir = t.TempDir() }, time.Now,
-			[]string{"proving keys: WARN proving-keys-missing"}},
+		{
+			"no proving keys", func() { w.c.Prover.KeysDir = t.TempDir() }, time.Now,
+			[]string{"proving keys: WARN proving-keys-missing"},
+		},
 	} {
 		w.c = good
 		c.do()

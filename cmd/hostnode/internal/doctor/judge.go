@@ -89,7 +89,7 @@ func judgePorts(ports []port) (all []Finding) {
 		switch {
 		case !p.Running && p.Error != "":
 			f.Found = fmt.Sprintf("%s: %s", f.Found, p.Error)
-			f = f.but(Fail, "port-in-use", "stop the program that listens there, or set another address of this machine")
+			f = f.but(Fail, "port-in-use", "stop what listens there, or set another address of this machine")
 		case p.Running && p.Error == "":
 			f.Found += ": the host that runs does not listen there"
 			f = f.but(Warn, "", "it was perhaps started with other settings; restart it")
@@ -106,8 +106,8 @@ func judgeSpace(s space) Finding {
 	f := found("%s free and %s used, quota %s", s.Free.Human(), s.Used.Human(), s.Quota.Human())
 	switch {
 	case s.Free < s.KeepFree:
-		return f.but(Fail, "disk-full", fmt.Sprintf("make room: no slot is taken while less than storage.keepFree = %s is "+
-			"free", s.KeepFree.Human()))
+		return f.but(Fail, "disk-full", fmt.Sprintf("make room: no slot is taken while less than storage.keepFree "+
+			"(%s) is free", s.KeepFree.Human()))
 	case s.Quota > s.Used && s.Free-s.KeepFree < s.Quota-s.Used:
 		return f.but(Warn, "disk-too-small", fmt.Sprintf("make room, or lower quota to %s: %s stay free",
 			(s.Used+s.Free-s.KeepFree).Human(), s.KeepFree.Human()))
@@ -124,7 +124,7 @@ func judgeDisk(d disk) Finding {
 		rate(d.Size, d.Read).Human(), rounded(d.Sync))
 	switch {
 	case d.Sync > slowSync:
-		return f.but(Warn, "", "each decision waits for such a write: put the data directory on a local disk of its own")
+		return f.but(Warn, "", "each decision waits for such a write: put the data directory on a local disk")
 	case rate(d.Size, d.Wrote) < slowWrite, rate(d.Size, d.Read) < d.Scrub:
 		return f.but(Warn, "", "downloads and the scrub are as slow: use a faster disk, or offer small slots only")
 	}
@@ -204,7 +204,7 @@ func judgeFees(f fees) Finding {
 	case price.Cmp(limit) > 0:
 		return said.but(Fail, "fee-limit", "nothing is mined at that price: raise fees.maxFeeGwei, or wait")
 	case new(big.Int).Lsh(price, 1).Cmp(limit) > 0:
-		return said.but(Warn, "fee-limit", "it may double within minutes, and then no proof is mined: raise fees.maxFeeGwei")
+		return said.but(Warn, "fee-limit", "it may double within minutes; then no proof is mined: raise fees.maxFeeGwei")
 	case f.Tip.Cmp(inWei(f.MaxTipGwei)) > 0:
 		return said.but(Warn, "", fmt.Sprintf("a first offer waits with fees.maxTipGwei = %d: raise it", f.MaxTipGwei))
 	}
@@ -232,8 +232,8 @@ func judgeBalance(b balance) []Finding {
 	case b.Tokens.IsZero():
 		tokens = tokens.but(Warn, "no-tokens", "send tokens for collateral to the account")
 	case b.Tokens.Less(b.Collateral):
-		tokens = tokens.but(Warn, "no-tokens", fmt.Sprintf("what is on offer may put %s base units more at stake: send "+
-			"tokens to the account, or lower the collateral of availabilities", b.Collateral))
+		tokens = tokens.but(Warn, "no-tokens", fmt.Sprintf("what is on offer may put %s base units at stake: "+
+			"send tokens to the account, or lower the collateral of availabilities", b.Collateral))
 	}
 	return []Finding{gas, tokens}
 }
@@ -268,16 +268,13 @@ func judgeProof(p proving) Finding {
 		return f.but(Fail, "proof-capacity", fmt.Sprintf("a proof must be ready %s before its period ends "+
 			"(sales.proofBlocks): use a faster processor", p.Margin))
 	case slots < p.Workers:
-		return f.but(Warn, "proof-capacity", fmt.Sprintf("fewer than are sold at once (sales.maxWorkers = %d): use a faster "+
-			"processor, or offer less", p.Workers))
+		return f.but(Warn, "proof-capacity", fmt.Sprintf("fewer than are sold at once (sales.maxWorkers = %d): "+
+			"use a faster processor, or offer less", p.Workers))
 	}
 	return f
 }
 
 func judgeRecord(r record) Finding {
-	if r.Away != "" {
-		return found("%s: %s", r.Name, r.Away).but(Fail, "record-away", "hostnode status says what the host does meanwhile")
-	}
 	return found("%s: %s", r.Name, r.How)
 }
 

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"io/fs"
 	"math/big"
 	"strings"
@@ -48,8 +47,10 @@ func machineCases() []judged {
 	return []judged{
 		{"no host", judgeHost(host{}), "OK"},
 		{"a host that sells", judgeHost(host{Running: true, Reason: "selling"}), "OK"},
-		{"a host that cannot", judgeHost(host{Running: true, Obstacles: []api.Obstacle{worse, unable}}),
-			"FAIL chain-away; WARN no-sources"},
+		{
+			"a host that cannot", judgeHost(host{Running: true, Obstacles: []api.Obstacle{worse, unable}}),
+			"FAIL chain-away; WARN no-sources",
+		},
 
 		{"no directory", judgeFiles(files{}), "OK"},
 		{"a private directory", judgeFiles(files{Directory: fs.ModeDir | 0o700}), "OK"},
@@ -65,16 +66,20 @@ func machineCases() []judged {
 
 		{"room", list(judgeSpace(space{Free: 30 * gib, Quota: 20 * gib, KeepFree: gib})), "OK"},
 		{"just room", list(judgeSpace(space{Free: 11 * gib, Used: 10 * gib, Quota: 20 * gib, KeepFree: gib})), "OK"},
-		{"a byte too little", list(judgeSpace(space{Free: 11*gib - 1, Used: 10 * gib, Quota: 20 * gib, KeepFree: gib})),
-			"WARN disk-too-small"},
+		{
+			"a byte too little", list(judgeSpace(space{Free: 11*gib - 1, Used: 10 * gib, Quota: 20 * gib, KeepFree: gib})),
+			"WARN disk-too-small",
+		},
 		{"more used than the quota", list(judgeSpace(space{Free: gib, Used: 30 * gib, Quota: 20 * gib, KeepFree: gib})), "OK"},
 		{"a full disk", list(judgeSpace(space{Free: gib - 1, Quota: 20 * gib, KeepFree: gib})), "FAIL disk-full"},
 
 		{"a fast disk", list(judgeDisk(disk{Size: testFile, Wrote: time.Second, Read: time.Second, Sync: slowSync})), "OK"},
 		{"a slow sync", list(judgeDisk(disk{Size: testFile, Wrote: 1, Read: 1, Sync: slowSync + 1})), "WARN"},
 		{"slow writes", list(judgeDisk(disk{Size: testFile, Wrote: 7 * time.Second, Read: 1})), "WARN"},
-		{"reads slower than the scrub", list(judgeDisk(disk{Size: testFile, Wrote: 1, Read: time.Second, Scrub: testFile + 1})),
-			"WARN"},
+		{
+			"reads slower than the scrub", list(judgeDisk(disk{Size: testFile, Wrote: 1, Read: time.Second, Scrub: testFile + 1})),
+			"WARN",
+		},
 		{"no room for the file", list(judgeDisk(disk{})), "WARN disk-full"},
 
 		{"hashes fast enough", list(judgeHashing(hashing{Size: 1 << 22, Poseidon: time.Second, Within: time.Minute})), "OK"},
@@ -174,7 +179,6 @@ func proofCases() []judged {
 func serviceCases() []judged {
 	return []judged{
 		{"a store", list(judgeRecord(record{Name: "a", How: "it answers"})), "OK"},
-		{"a store that is away", list(judgeRecord(record{Name: "a", Away: errors.ErrUnsupported.Error()})), "FAIL record-away"},
 		{"projections", list(judgeProjections(projections{Running: 1, All: 2})), "OK"},
 		{"none", list(judgeProjections(projections{None: true})), "OK"},
 		{"one that faulted", list(judgeProjections(projections{All: 1, Faulted: "sales"})), "WARN projection-faulted"},

@@ -30,7 +30,6 @@ type host struct {
 	Running   bool
 	Reason    string
 	Obstacles []api.Obstacle
-	Record    api.Record
 	// Collateral is what the availabilities may still put at stake.
 	Collateral events.Amount
 }
@@ -47,7 +46,7 @@ func (e *exam) measureHost(ctx context.Context) (h host, err error) {
 	if err != nil {
 		return h, err
 	}
-	h = host{Running: true, Reason: s.Reason, Obstacles: append(s.Readiness, s.Warnings...), Record: s.Record}
+	h = host{Running: true, Reason: s.Reason, Obstacles: append(s.Readiness, s.Warnings...)}
 	for _, a := range s.Ledger.Availabilities {
 		left, err := events.ParseAmount(a.Remaining)
 		if err == nil && a.Enabled {

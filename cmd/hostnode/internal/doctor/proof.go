@@ -67,8 +67,8 @@ const (
 func (e *exam) measureProof(ctx context.Context, k provingKeys, m market) (p proving, err error) {
 	c := e.Config
 	p = proving{
-		Samples: c.Prover.Samples, Period: m.Terms.Proofs.Period, Load: c.Sales.ProofLoad, Workers: uint64(c.Sales.MaxWorkers),
-		Margin: time.Duration(c.Sales.ProofBlocks) * m.BlockTime,
+		Samples: c.Prover.Samples, Period: m.Terms.Proofs.Period, Load: c.Sales.ProofLoad,
+		Workers: uint64(c.Sales.MaxWorkers), Margin: time.Duration(c.Sales.ProofBlocks) * m.BlockTime,
 	}
 	if k.keys == nil {
 		p.Skipped = "there are no proving keys to use"

@@ -24,20 +24,14 @@ import (
 // This file asks the services that a host may need: the event store, and etcd.
 
 // record is the event store.
-type record struct {
-	Name string
-	How  string
-	Away string // why it cannot be used, by the host that runs; empty: it can
-}
+type record struct{ Name, How string }
 
-// measureRecord asks the host that runs, since nobody else may open its store. Without one, an embedded store is not
-// opened, because that may mend it.
-func (e *exam) measureRecord(ctx context.Context, h host) (r record, err error) {
+// measureRecord opens no embedded store: a host that runs has it, and says itself when it is away; and without a host,
+// opening it may mend it.
+func (e *exam) measureRecord(ctx context.Context, running bool) (r record, err error) {
 	spec := stores.FromConfig(e.Config)
 	switch {
-	case !spec.Remote() && h.Running && h.Record.Away:
-		return record{Name: spec.Dir, Away: h.Record.Reason}, nil
-	case !spec.Remote() && h.Running:
+	case !spec.Remote() && running:
 		return record{Name: spec.Dir, How: "the host that runs uses it"}, nil
 	case !spec.Remote():
 		if err := e.dir.RecordIsHere(); err != nil {
