@@ -19,9 +19,10 @@ func (a *app) doctorCommand() *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Examine whether this machine and these settings can sell", Args: cobra.NoArgs,
-		Long: "Examine whether this machine and these settings can sell, before a host runs or beside it: files, ports,\n" +
-			"disk, event store, account, end points of the chain, clock, fees, balance, hashing, proving keys, and how\n" +
-			"long a proof takes. It writes one test file of 64 MiB, which is gone at the end, and sends nothing.\n\n" +
+		Long: "Examine whether this machine and these settings can sell, before a host runs or beside it: files,\n" +
+			"ports, disk, event store, account, end points of the chain, clock, fees, balance, hashing, proving\n" +
+			"keys, and how long a proof takes. It writes one test file of 64 MiB, which is gone at the end, and\n" +
+			"sends nothing.\n\n" +
 			"Exit code 0: all is OK, or there are warnings. 1: something FAILs.",
 		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			if timeout <= 0 {

@@ -204,7 +204,7 @@ func judgeFees(f fees) Finding {
 	case price.Cmp(limit) > 0:
 		return said.but(Fail, "fee-limit", "nothing is mined at that price: raise fees.maxFeeGwei, or wait")
 	case new(big.Int).Lsh(price, 1).Cmp(limit) > 0:
-		return said.but(Warn, "fee-limit", "it may double within minutes; then no proof is mined: raise fees.maxFeeGwei")
+		return said.but(Warn, "fee-limit", "it may double within minutes, and no proof is mined: raise fees.maxFeeGwei")
 	case f.Tip.Cmp(inWei(f.MaxTipGwei)) > 0:
 		return said.but(Warn, "", fmt.Sprintf("a first offer waits with fees.maxTipGwei = %d: raise it", f.MaxTipGwei))
 	}
