@@ -248,8 +248,8 @@ type hashing struct {
 	Scrub            events.Bytes  // per second, by the settings
 }
 
-// hashBlocks is how many blocks are hashed.
-const hashBlocks = 64
+// hashBlocks is how many blocks are hashed: enough to keep all processors busy.
+const hashBlocks = 16
 
 func (e *exam) measureHashing(ctx context.Context, m market) (h hashing, err error) {
 	h.Scrub = e.Config.Storage.ScrubBytesPerSecond
