@@ -113,7 +113,7 @@ func (a *app) root() *cobra.Command {
 	},
 		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
 		a.earningsCommand(), a.dutiesCommand(), a.transactionsCommand(),
-		a.drainCommand(), a.clusterCommand(),
+		a.drainCommand(), a.clusterCommand(), a.doctorCommand(),
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),
 		a.tokenCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),

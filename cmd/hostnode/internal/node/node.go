@@ -163,6 +163,9 @@ const (
 	minGasPrice = 2_000_000_000 // wei
 )
 
+// LeastWei is that in wei: with less, no slot is taken.
+func LeastWei() events.Amount { return events.NewAmount(minGas * minGasPrice) }
+
 // Start opens everything and starts the host. It waits for a chain that does
 // not answer, with a warning now and then, until ctx ends; the wrong chain is
 // an error.
@@ -238,7 +241,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	id := n.Market.Identity()
 	cfg.ChainID, cfg.Genesis, cfg.Contract = id.ChainID, id.Genesis, o.Chain.Marketplace
 	cfg.Overhead = storage.Overhead
-	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
+	cfg.MinWei = LeastWei()
 	cfg.Quota = o.Quota
 	cfg.Alert, cfg.AlertOver = n.alerts.Raise, n.alerts.Clear
 	sealing, err := n.openSectors(ctx, o)
