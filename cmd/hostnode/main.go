@@ -31,15 +31,15 @@ func realMain() int {
 	a := &app{App: &cli.App{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Width:    width(),
+		Width:    columns(),
 		Machines: machines.API(),
 	}}
 	return a.run(ctx, os.Args[1:])
 }
 
-// width is how many columns a line may have: what COLUMNS says, or what the terminal has. A file or another program
+// columns is how many columns a line may have: what COLUMNS says, or what the terminal has. A file or another program
 // gets lines of any length, so that nothing in them is cut in two.
-func width() int {
+func columns() int {
 	const least, usual = 40, 80
 	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
 	if err == nil && n > 0 {

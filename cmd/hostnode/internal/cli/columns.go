@@ -153,6 +153,27 @@ func paragraph(line string, most int) string {
 	return strings.Join(wrapped(line, most, min(begin, most/2)+indent, false), "\n")
 }
 
+// Flow fits a text of paragraphs into lines of at most so many columns; 0: its lines stay as they are. So do lines that
+// begin with a space.
+func Flow(text string, most int) string {
+	if most == 0 {
+		return text
+	}
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		last := len(out) - 1
+		if last >= 0 && out[last] != "" && line != "" && out[last][0] != ' ' && line[0] != ' ' {
+			out[last] += " " + line
+			continue
+		}
+		out = append(out, line)
+	}
+	for i, line := range out {
+		out[i] = strings.Join(wrapped(line, most, 0, false), "\n")
+	}
+	return strings.Join(out, "\n")
+}
+
 // wrapped cuts a text into lines of at most so many columns, each after the first with an indent; 0: it stays one line.
 // Words that are longer than a line are broken, or stay whole.
 func wrapped(text string, most, hang int, breaks bool) []string {
@@ -203,8 +224,8 @@ func words(text string) []string {
 var (
 	spaced = regexp.MustCompile(` *[^ ]+`)
 	// bare is an amount, a count, a date or a time, and number the same with what follows it.
-	bare   = regexp.MustCompile(`^ *[-+~(]?[0-9][0-9.:/%TZ-]*$`)
-	number = regexp.MustCompile(`^ *[-+~(]?[0-9][0-9.:/%TZ-]*( [^ ]+)?$`)
+	bare   = regexp.MustCompile(`^ *[-+~(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?$`)
+	number = regexp.MustCompile(`^ *[-+~(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?( [^ ]+)?$`)
 )
 
 // columnsOf is how many columns of a terminal a text takes.
