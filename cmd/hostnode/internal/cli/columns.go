@@ -224,8 +224,8 @@ func words(text string) []string {
 var (
 	spaced = regexp.MustCompile(` *[^ ]+`)
 	// bare is an amount, a count, a date or a time, and number the same with what follows it.
-	bare   = regexp.MustCompile(`^ *[-+~(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?$`)
-	number = regexp.MustCompile(`^ *[-+~(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?( [^ ]+)?$`)
+	bare   = regexp.MustCompile(`^ *[-+~≈(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?$`)
+	number = regexp.MustCompile(`^ *[-+~≈(]?[0-9]([0-9.,:/%TZ-]*[0-9%TZ])?( [^ ]+)?$`)
 )
 
 // columnsOf is how many columns of a terminal a text takes.
