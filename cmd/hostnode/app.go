@@ -125,7 +125,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(m.Commands(a.App))
 		}
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultCompletionCmd("") // Now, so that it can be found like the others.
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON")
 	root.PersistentFlags().BoolVar(&a.BaseUnits, "base-units", false, "show amounts exactly, in the token's base units")
@@ -138,7 +138,22 @@ func (a *app) root() *cobra.Command {
 		return help(cmd, args)
 	}
 	a.watch(root)
+	cli.Suggesting(root)
+	if a.Width > 0 {
+		flow(root, a.Width)
+		root.SetUsageTemplate(strings.NewReplacer(
+			".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", a.Width), " for more information about a command", "",
+		).Replace(root.UsageTemplate()))
+	}
 	return root
+}
+
+// flow fits what commands say of themselves into a terminal.
+func flow(cmd *cobra.Command, columns int) {
+	cmd.Long = cli.Flow(cmd.Long, columns)
+	for _, child := range cmd.Commands() {
+		flow(child, columns)
+	}
 }
 
 // watch makes every command note that it begins.

@@ -33,6 +33,8 @@ type App struct {
 	Now            func() time.Time
 	// Terminal says that Stdout may be coloured.
 	Terminal bool
+	// Width is how many columns a line of Stdout may have; 0: any number.
+	Width int
 
 	JSON      bool // --json
 	BaseUnits bool // --base-units
