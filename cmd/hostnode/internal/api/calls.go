@@ -60,6 +60,7 @@ var (
 		Reports.Prices)
 	PreviewOffer = Inspect("availabilities/preview", "How many of the newest requests an offer would match, and why not all",
 		Reports.PreviewOffer)
+	ShowDry = Question("dry", "What a dry run would have sold, at most", plain[Reports, Then](Reports.Dry))
 )
 
 // AllSales asks for sales page by page, until it has all.
@@ -168,7 +169,7 @@ func Calls() []Route {
 		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord,
 		watching{},
 		ShowEarnings, ListDays,
-		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued, ShowPrices, PreviewOffer,
+		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued, ShowPrices, PreviewOffer, ShowDry,
 		ListAlerts, BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {

@@ -54,6 +54,8 @@ type Reports interface {
 	// Prices is what clients asked for lately, and PreviewOffer how much of that an offer would match.
 	Prices(ctx context.Context, q PricesQuestion) (Prices, error)
 	PreviewOffer(ctx context.Context, q PreviewQuestion) (Preview, error)
+	// Dry is what a dry run would have sold.
+	Dry(ctx context.Context) (Dry, error)
 }
 
 // PageQuestion asks for a page of a list.

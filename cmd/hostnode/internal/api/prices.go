@@ -143,7 +143,7 @@ func (r *reader) Prices(ctx context.Context, q PricesQuestion) (out Prices, err 
 	}
 	matched := make([]bool, len(requests))
 	for _, a := range r.ledger().Availabilities {
-		offer, err := offerOf(a).command(r.now())
+		offer, err := OfferOf(a).command(r.now())
 		if err != nil {
 			return out, err
 		}
@@ -181,10 +181,10 @@ func (r *reader) PreviewOffer(ctx context.Context, q PreviewQuestion) (out Previ
 	return out, err
 }
 
-// offerOf is what an availability puts on offer.
-func offerOf(a projections.Availability) Offer {
+// OfferOf is what an availability of this process puts on offer.
+func OfferOf(a projections.Availability) Offer {
 	return Offer{
-		Size: a.TotalSize, DurationSeconds: a.DurationSeconds, MinPrice: a.MinPrice, Collateral: a.Collateral,
+		ID: a.ID, Disabled: !a.Enabled, Size: a.TotalSize, DurationSeconds: a.DurationSeconds, MinPrice: a.MinPrice, Collateral: a.Collateral,
 		Until: a.Until,
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/dry"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
@@ -34,6 +35,7 @@ type App struct {
 	// Terminal says that Stdout may be coloured.
 	Terminal bool
 
+	Dry       bool // the commands are about the dry runs of the host
 	JSON      bool // --json
 	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.
@@ -50,7 +52,12 @@ type App struct {
 // Settings reads the configuration for a command.
 func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
-	a.Secrets, a.DataDir, a.Config = c.Secrets(), c.DataDirFlag(), c.Config
+	a.Secrets, a.DataDir = c.Secrets(), c.DataDirFlag()
+	if a.Dry {
+		c.Config = dry.Place(c.Config)
+		a.DataDir = " --data-dir " + c.DataDir
+	}
+	a.Config = c.Config
 	return c, err
 }
 
