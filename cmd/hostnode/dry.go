@@ -36,7 +36,10 @@ func (a *app) beginDry(
 	if err != nil {
 		return c, err
 	}
-	if err := errors.Join(dir.For(true), dir.Close()); err != nil {
+	if err = dir.For(true); err == nil {
+		err = dir.Own(settings.AccountAddress())
+	}
+	if err := errors.Join(err, dir.Close()); err != nil {
 		return c, err
 	}
 	a.Dry = true

@@ -82,7 +82,8 @@ func (r *reader) Dry(ctx context.Context) (out Dry, err error) {
 		out.PerDay = earned.Div(days)
 	}
 	q := r.queue()
-	out.Refused, out.Waiting = slices.Concat(q.Refusals, q.LetGo), slices.Concat(q.Waiting)
+	out.Refused = slices.Concat([]projections.Refusals{}, q.Refusals, q.LetGo)
+	out.Waiting = slices.Concat([]projections.WaitingSlots{}, q.Waiting)
 	out.FilledByOthers, err = r.filledOnChain(ctx, filled)
 	return out, err
 }

@@ -164,6 +164,9 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 // account is the address of the key file or, without one, or with a signer, account.address. A command that only
 // looks needs neither.
 func (a *App) account(c config.Loaded, want Access) (events.Address, error) {
+	if dir := datadir.At(c.DataDir); dir.Dry() { // Its key is elsewhere.
+		return dir.Owner()
+	}
 	address := c.AccountAddress()
 	if c.Account.Signer != "" {
 		return address, nil

@@ -45,7 +45,7 @@ func TestADryRunSendsNothingAndRecordsWhatItWouldHaveSold(t *testing.T) {
 	var host atomic.Pointer[node.Node]
 	var asked, sent *atomic.Int64
 	s := setUp(t, play{
-		periods: 2, source: func(*client) string { return "http://127.0.0.1:1" }, // There is nothing to fetch from.
+		periods: 1, source: func(*client) string { return "http://127.0.0.1:1" }, // There is nothing to fetch from.
 		change: func(s *stage) devchain.Pacer {
 			real = s.options
 			real.Dir = datadir.At(t.TempDir())
