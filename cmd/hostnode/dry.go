@@ -99,7 +99,10 @@ func printDry(p *cli.Printer, d api.Dry) error {
 	p.Line("DRY RUN: nothing of this was really sold; it is the most that could have been")
 	p.Rows([][]string{
 		{"would have filled", fmt.Sprintf("%s, %d of them hosted now", cli.Count(d.Filled, "slot"), d.Hosted)},
-		{"  on chain", fmt.Sprintf("%d filled by another host, %d by none", d.FilledByOthers, d.Filled-d.FilledByOthers)},
+		{
+			"  on chain",
+			fmt.Sprintf("%d filled by another host, %d by none", d.FilledByOthers, d.Filled-d.FilledByOthers),
+		},
 		{"would have earned", money.Base(d.Earned)},
 		{"  a day", money.Base(d.PerDay.String()) + " on average since " + cli.Clock(d.From)},
 		{"still at most", money.Base(d.ExpectedAtMost.String())},

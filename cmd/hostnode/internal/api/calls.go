@@ -58,7 +58,7 @@ var (
 		Reports.QueuedSlots)
 	ShowPrices = Question("prices", "What clients asked for lately, and what the availabilities match of it",
 		Reports.Prices)
-	PreviewOffer = Inspect("availabilities/preview", "How many of the newest requests an offer would match, and why not all",
+	PreviewOffer = Inspect("availabilities/preview", "How many of the newest requests an offer would match",
 		Reports.PreviewOffer)
 	ShowDry = Question("dry", "What a dry run would have sold, at most", plain[Reports, Then](Reports.Dry))
 )
@@ -169,7 +169,8 @@ func Calls() []Route {
 		ReplayStream, ListMachines, ListRows, ListEvents, ListRecord,
 		watching{},
 		ShowEarnings, ListDays,
-		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued, ShowPrices, PreviewOffer, ShowDry,
+		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
+		ShowPrices, PreviewOffer, ShowDry,
 		ListAlerts, BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {

@@ -184,8 +184,8 @@ func (r *reader) PreviewOffer(ctx context.Context, q PreviewQuestion) (out Previ
 // OfferOf is what an availability of this process puts on offer.
 func OfferOf(a projections.Availability) Offer {
 	return Offer{
-		ID: a.ID, Disabled: !a.Enabled, Size: a.TotalSize, DurationSeconds: a.DurationSeconds, MinPrice: a.MinPrice, Collateral: a.Collateral,
-		Until: a.Until,
+		ID: a.ID, Disabled: !a.Enabled, Size: a.TotalSize, DurationSeconds: a.DurationSeconds, MinPrice: a.MinPrice,
+		Collateral: a.Collateral, Until: a.Until,
 	}
 }
 

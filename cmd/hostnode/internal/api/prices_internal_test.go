@@ -16,9 +16,9 @@ var sameAmounts = cmpopts.EquateComparable(events.Amount{})
 
 var pricesNow = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-func asks(size events.Bytes, hours time.Duration, price, collateral uint64) events.Ask {
+func asks(size events.Bytes, hours, price, collateral uint64) events.Ask {
 	return events.Ask{
-		SlotSize: size, Duration: hours * time.Hour, PricePerBytePerSecond: events.NewAmount(price),
+		SlotSize: size, Duration: time.Duration(hours) * time.Hour, PricePerBytePerSecond: events.NewAmount(price),
 		CollateralPerByte: events.NewAmount(collateral),
 	}
 }
@@ -39,7 +39,9 @@ func TestAHintSaysWhatAnOfferMatchesAndWhatItLacks(t *testing.T) {
 	want := Hint{
 		Matches: 2,
 		Refused: []Unmatched{
-			{capacity.Price, 2, n(20)}, {capacity.Size, 2, n(200)}, {capacity.Collateral, 1, n(90_000)},
+			{capacity.Price, 2, n(20)},
+			{capacity.Size, 2, n(200)},
+			{capacity.Collateral, 1, n(90_000)},
 			{capacity.Duration, 1, n(48 * 3600)},
 		},
 		Prices: []PriceStep{{n(40), 1}, {n(30), 2}, {n(20), 3}, {n(10), 4}},
@@ -83,7 +85,7 @@ func TestALowerPriceNeverMatchesFewer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.Uint64Range(1, 6)
 		requests := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) events.Ask {
-			return asks(events.Bytes(small.Draw(t, "size")), time.Duration(small.Draw(t, "hours")), small.Draw(t, "price"),
+			return asks(events.Bytes(small.Draw(t, "size")), small.Draw(t, "hours"), small.Draw(t, "price"),
 				small.Draw(t, "collateral"))
 		}), 1, 20).Draw(t, "requests")
 		offer := capacity.Offer{

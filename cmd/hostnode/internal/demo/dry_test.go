@@ -41,22 +41,22 @@ func counted(t *testing.T, ipc string) (url string, asked, sent *atomic.Int64) {
 
 // A dry run has the key of its account within reach, and a host with the same account sells beside it.
 func TestADryRunSendsNothingAndRecordsWhatItWouldHaveSold(t *testing.T) {
-	var real node.Options
+	var beside node.Options
 	var host atomic.Pointer[node.Node]
 	var asked, sent *atomic.Int64
 	s := setUp(t, play{
 		periods: 1, source: func(*client) string { return "http://127.0.0.1:1" }, // There is nothing to fetch from.
 		change: func(s *stage) devchain.Pacer {
-			real = s.options
-			real.Dir = datadir.At(t.TempDir())
-			real.Fetch.Sources = []string{s.client.url}
+			beside = s.options
+			beside.Dir = datadir.At(t.TempDir())
+			beside.Fetch.Sources = []string{s.client.url}
 			s.options.Dry, s.options.Key, s.options.Keys = true, nil, nil
 			s.options.Chain.Endpoint, asked, sent = counted(t, s.local.IPCPath())
 			return pacer(s.local, longestHold, func(ctx context.Context) (Progress, error) {
 				p, err := s.progress(ctx)
 				if n := host.Load(); err == nil && n != nil {
-					beside := stage{node: n}
-					other, err := beside.progress(ctx)
+					alone := stage{node: n}
+					other, err := alone.progress(ctx)
 					p.Working = p.Working || other.Working
 					return p, err
 				}
@@ -86,8 +86,8 @@ func TestADryRunSendsNothingAndRecordsWhatItWouldHaveSold(t *testing.T) {
 	store, _, err := embedded.Open(filepath.Join(t.TempDir(), "events"), embedded.Config{})
 	check(t, err)
 	t.Cleanup(func() { check(t, store.Close()) })
-	real.Store = store
-	n, err := node.Start(t.Context(), real)
+	beside.Store = store
+	n, err := node.Start(t.Context(), beside)
 	check(t, err)
 	t.Cleanup(func() { check(t, n.Stop(context.WithoutCancel(t.Context()))) })
 	host.Store(n)
@@ -104,9 +104,9 @@ func TestADryRunSendsNothingAndRecordsWhatItWouldHaveSold(t *testing.T) {
 	if asked.Load() == 0 || sent.Load() != 0 {
 		t.Fatalf("the dry run asked its endpoint %d times, and sent %d transactions", asked.Load(), sent.Load())
 	}
-	beside := stage{node: n, store: store, client: s.client}
-	beside.over(t, id)
-	if got := beside.phases(t); got["Finished"] != 3 {
+	sold := stage{node: n, store: store, client: s.client}
+	sold.over(t, id)
+	if got := sold.phases(t); got["Finished"] != 3 {
 		t.Fatalf("sales of the host ended as %v, want 3 finished", got)
 	}
 	stored, err := s.node.Repo.Stored(t.Context())

@@ -1,9 +1,9 @@
 // Package dry is what a host has instead of the world when it only tries out what it would sell (`hostnode run --dry`).
 //
-// The host is the real one: its queue, its admission, its ledger and its sales decide, and record in a data directory of
-// their own. It reads the real chain. But whatever a sale would send, fetch, store or prove is answered here (Market,
-// and files.go), as if it had succeeded: nothing reaches the chain, because the market is given only what reads (Reads).
-// So a slot that was free when the host wanted it counts as filled by it until its request is over, with its space and
+// The host is the real one: its queue, its admission, its ledger and its sales decide, and record in a data directory
+// of their own. It reads the real chain. But whatever a sale would send, fetch, store or prove is answered here
+// (Market, and files.go), as if it had succeeded: nothing reaches the chain, because the market is given only what
+// reads (Reads). So a slot that was free when the host wanted it counts as filled by it until its request is over, with its space and
 // its collateral, and then as paid for. Whether the host would really have been the first to fill it is not known, nor
 // whether its data could have been fetched: what a dry run earns is the most that could have been earned.
 package dry
@@ -30,8 +30,8 @@ func Place(c config.Config) config.Config {
 	return c
 }
 
-// Settings are those of the dry run of a host: a directory of its own with its own record, and nothing that acts for the
-// host, costs money or takes a port. The account is only named; its key stays where it is.
+// Settings are those of the dry run of a host: a directory of its own with its own record, and nothing that acts for
+// the host, costs money or takes a port. The account is only named; its key stays where it is.
 func Settings(c config.Config) (config.Config, error) {
 	if c.Embedded() {
 		return c, fmt.Errorf("%w: a dry run needs a chain with clients: set chain.endpoint and chain.contract",

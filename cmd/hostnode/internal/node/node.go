@@ -336,7 +336,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	// With an unused outbox it waits for the event store as well.
 	err := retry.Until(ctx, dialPause, func() (err error) {
-		if o.Cluster != nil || o.Dry { // A member of a host sends transactions only while it has the term, a dry run never.
+		if o.Cluster != nil || o.Dry { // A member sends transactions only while it has the term, a dry run never.
 			n.Market, err = chain.DialReader(ctx, cfg)
 		} else {
 			n.Market, err = chain.Dial(ctx, cfg, o.Store, o.Dir.Outbox())
