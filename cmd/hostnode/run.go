@@ -52,6 +52,7 @@ slower: it goes on from its events at the next start.`,
 			begin.Settings = c.Recorded
 			if begin.Dry {
 				var err error
+				log = log.WithField("dry", true) // In each line: they tell of a sale as if it were one.
 				if c, err = a.beginDry(cmd, c, &begin, log); err != nil {
 					return err
 				}
