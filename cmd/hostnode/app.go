@@ -112,7 +112,7 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	},
 		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
-		a.earningsCommand(), a.dutiesCommand(), a.transactionsCommand(),
+		a.earningsCommand(), a.pricesCommand(), a.dryCommand(), a.dutiesCommand(), a.transactionsCommand(),
 		a.drainCommand(), a.clusterCommand(), a.doctorCommand(),
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),
 		a.tokenCommand(), a.auditCommand(), a.replayCommand(),

@@ -165,6 +165,8 @@ func headline(p *cli.Printer, s api.Status) string {
 	switch {
 	case !s.AsOf.Recorded.IsZero():
 		return p.Colour(cli.Yellow, "THE PAST")
+	case s.Dry:
+		return p.Colour(cli.Yellow, "DRY RUN")
 	case s.Elsewhere:
 		return p.Colour(cli.Yellow, "NOT HERE")
 	}
