@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/top"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -111,7 +112,7 @@ func (a *app) root() *cobra.Command {
 			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
 		SilenceErrors: true, SilenceUsage: true,
 	},
-		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
+		a.statusCommand(), top.Command(a.App), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
 		a.earningsCommand(), a.dutiesCommand(), a.transactionsCommand(),
 		a.drainCommand(), a.clusterCommand(),
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),

@@ -19,6 +19,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -105,6 +106,7 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
 		Source: api.Source{
 			Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"), Files: node.FilesOf(config.Config{}, dir.Layout),
+			Machines: machines.API(),
 		},
 		Host: host, Store: opened, Projector: views, Pieces: pieces, SectorSize: 2048,
 		Standing: func() (none rpc.Reachability) { return none }, Signing: func() string { return "" },
