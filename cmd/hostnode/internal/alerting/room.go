@@ -29,7 +29,13 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 		})
 	})
 	running.Go(func() {
-		limited := func() bool { _, is := w.Node.Market.FeeLimit(); return is }
+		limited := func() bool {
+			if w.Node.Market == nil { // A host without a chain, as in tests, sends nothing.
+				return false
+			}
+			_, is := w.Node.Market.FeeLimit()
+			return is
+		}
 		var unsigned func() bool
 		if w.Signer != nil {
 			unsigned = func() bool { _, is := w.Signer.Trouble(); return is }
