@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/top"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -111,9 +112,9 @@ func (a *app) root() *cobra.Command {
 			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
 		SilenceErrors: true, SilenceUsage: true,
 	},
-		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
-		a.earningsCommand(), a.pricesCommand(), a.dryCommand(), a.dutiesCommand(), a.transactionsCommand(),
-		a.drainCommand(), a.clusterCommand(), a.doctorCommand(),
+		a.statusCommand(), top.Command(a.App), a.doctorCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(),
+		a.sectorsCommand(), a.queueCommand(), a.earningsCommand(), a.pricesCommand(), a.dryCommand(), a.dutiesCommand(),
+		a.transactionsCommand(), a.drainCommand(), a.clusterCommand(),
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),
 		a.tokenCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),
