@@ -68,7 +68,7 @@ func AllSales(ctx context.Context, b Backend, q SalesQuestion) (all Sales, err e
 	for q.Limit = MaxPage; ; q.Cursor = all.Next {
 		some, err := ListSales.Ask(ctx, b, q)
 		some.Sales = append(all.Sales, some.Sales...)
-		if all = some; err != nil || all.Next == "" {
+		if all = some; err != nil || all.Next == "" || all.Next == q.Cursor { // A list that goes nowhere is at its end.
 			return all, err
 		}
 	}
