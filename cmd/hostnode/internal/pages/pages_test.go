@@ -246,7 +246,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"overview": {"Needs you", "Money of this month", "paused"},
 		"sales": {
-			short(slotOf(1)), short(slotOf(2)), "Finished", "Proving", "1 of 2, 1 missed", "it ends", "131,072 base units",
+			short(slotOf(1)), short(slotOf(2)), "Finished", "Proving", "1 of 2, 1 missed", "the end at 2025-06-15", "131,072 base units",
 		},
 		"sales?state=Finished": {short(slotOf(1))},
 		"sales/" + slotOf(2).String(): {

@@ -146,7 +146,7 @@ func slotMap(q *page.Asked, newest []api.SlotProof) page.Strip {
 	if len(newest) == 0 {
 		return strip
 	}
-	first := newest[0].Period - min(newest[0].Period, mapPeriods-1)
+	first := max(newest[0].Period-min(newest[0].Period, mapPeriods-1), newest[len(newest)-1].Period)
 	rows, missed := map[string]*page.StripRow{}, map[string]int{}
 	var order []string
 	for _, p := range slices.Backward(newest) {

@@ -27,9 +27,9 @@ func sales(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		return v, err
 	}
 	t := page.Table{
-		Head: page.Head{ID: "sales", Note: "The newest first. Points in time are the chain's."},
+		Head: page.Head{ID: "sales", Note: newestFirst},
 		Heads: []string{
-			"Slot", "State", "Since", "Waits for", "Proofs", "Collateral", "Earned", "Expected at most",
+			"Slot", "State", "Since (chain)", "Waits for", "Proofs", "Collateral", "Earned", "Expected at most",
 		},
 		Empty: "There is no such sale.", Next: q.More(some.Next),
 	}
@@ -93,7 +93,7 @@ func deadlineOf(s projections.Sale) string {
 		return ""
 	case s.FilledAt.IsZero() && !s.ExpiresAt.IsZero():
 		return "the request expires " + cli.Clock(s.ExpiresAt)
-	case !s.EndsAt.IsZero():
+	case !s.EndsAt.IsZero() && !strings.Contains(s.WaitsFor, cli.Clock(s.EndsAt)):
 		return "it ends " + cli.Clock(s.EndsAt)
 	}
 	return ""
