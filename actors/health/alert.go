@@ -1,6 +1,8 @@
 package health
 
 import (
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -124,6 +126,9 @@ var natures = map[AlertKind]nature{
 	AlertQuarantined: {}, AlertPartDown: {}, AlertSector: {}, AlertNotProving: {}, AlertFeeLimit: {}, AlertSigner: {},
 	AlertDiskAway: {}, AlertChain: {}, AlertNoOwner: {},
 }
+
+// Kinds are all of them.
+func Kinds() []AlertKind { return slices.Sorted(maps.Keys(natures)) }
 
 // Known reports whether there are alerts of this kind.
 func (k AlertKind) Known() bool {

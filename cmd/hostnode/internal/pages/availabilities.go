@@ -60,7 +60,81 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 	// The id is drawn before, so that a form that is sent twice makes one availability.
 	add.Fields = append(add.Fields, page.Hidden("id", q.Typed("id", api.DrawID().String())))
 	v.Add(t, add)
-	return v, nil
+	if !asks(q) {
+		v.Add(tryForm(q))
+		return v, nil
+	}
+	tried, err := preview(ctx, q)
+	v.Add(tryForm(q), tried)
+	return v, err
+}
+
+// tryForm asks what an offer would match. Its values are in the address, so that it can be asked again.
+func tryForm(q *page.Asked) page.Form {
+	return page.Form{
+		Head: page.Head{
+			ID: "try", Title: "Try an offer", Note: "Says how many of the newest requests it would match. Nothing is changed.",
+		},
+		Asks: true, Button: "Try it", Fields: terms(q, nil),
+	}
+}
+
+// asks reports whether the address has an offer to be tried.
+func asks(q *page.Asked) bool { return q.Get("do") == "" && q.Get("size") != "" }
+
+// preview says what an offer would have matched. One that cannot be read is no error of the page.
+func preview(ctx context.Context, q *page.Asked) (page.Block, error) {
+	n := page.Notices{Head: page.Head{ID: "tried"}}
+	c, err := changesOf(q)
+	if c.Size == nil || c.DurationSeconds == nil || c.MinPrice == nil || c.Collateral == nil {
+		err = cmp.Or(err, errors.New("fill in all fields but the last"))
+	}
+	if err != nil {
+		n.Each = []page.Notice{{Level: page.Warn, Text: err.Error()}}
+		return n, nil
+	}
+	question := api.PreviewQuestion{
+		Window: api.Window{Requests: 1_000, Days: 30}, Size: *c.Size, DurationSeconds: *c.DurationSeconds,
+		MinPrice: *c.MinPrice, Collateral: *c.Collateral,
+	}
+	if c.Until != nil {
+		question.Until = *c.Until
+	}
+	of, err := api.PreviewOffer.Ask(ctx, q.Backend, question)
+	if err != nil {
+		return nil, err
+	}
+	t := page.Table{
+		Head: page.Head{
+			ID: "tried", Note: fmt.Sprintf("It would match %d of the %s of the last 30 days.", of.Matches,
+				cli.Count(of.Asked.Requests, "newest request")),
+		},
+		Heads: []string{"Instead", "Requests", "Why not, or at which price"}, Empty: "No request is in the record yet.",
+	}
+	for _, r := range of.Refused {
+		t.Row(page.Text("not matched"), page.Number(r.Requests), page.Text(nearest(q, r)))
+	}
+	for _, p := range of.Prices {
+		t.Row(page.Text("at another price"), page.Number(p.Matches), page.Text(q.Token.Price(p.MinPrice.String())))
+	}
+	return t, nil
+}
+
+// nearest says which criterion requests fail, and what would be enough for the first of them.
+func nearest(q *page.Asked, r api.Unmatched) string {
+	text, needs := string(r.Criterion), r.Nearest.String()
+	n := number(needs)
+	switch r.Criterion { //nolint:exhaustive // Only these are about a number of the offer.
+	case capacity.Size:
+		return text + ": the smallest needs " + cli.Size(events.Bytes(n))
+	case capacity.Duration:
+		return text + ": the shortest lasts " + cli.Span(n)
+	case capacity.Price:
+		return text + ": the best pays " + q.Token.Price(needs)
+	case capacity.Collateral:
+		return text + ": the least needs " + q.Token.Amount(needs)
+	}
+	return text
 }
 
 // offered says whether slots are taken for an availability.
@@ -93,7 +167,7 @@ func terms(q *page.Asked, now *projections.Availability) []page.Field {
 		}
 	}
 	for i := range fields {
-		fields[i].Value = q.Typed(fields[i].Name, "")
+		fields[i].Value = q.Get(fields[i].Name)
 		if fields[i].Required = now == nil && fields[i].Name != "until"; now != nil {
 			fields[i].Hint = "now " + is[i] + "; empty: as it is"
 		}
