@@ -24,9 +24,25 @@ const (
 func All(ofMachines []page.Page) []page.Page {
 	all := []page.Page{
 		{Path: "overview", Title: "Overview", Menu: menuHost, Show: overview, Orders: queueOrders},
+		{Path: "sales", Title: "Sales", Menu: menuSlots, Show: sales},
+		{Path: "sales/{slot}", Title: "Slot", Show: ofSale, Orders: saleOrders},
+		{Path: "queue", Title: "Queue", Menu: menuSlots, Show: queue, Orders: queueOrders},
+		{
+			Path: "availabilities", Title: "Availabilities", Menu: menuSlots, Show: availabilities,
+			Orders: availabilitiesOrders,
+		},
+		{Path: "availabilities/{id}", Title: "Availability", Show: availability, Orders: availabilityOrders},
+		{Path: "proofs", Title: "Proofs", Menu: menuSlots, Show: proofs},
+		{Path: "earnings", Title: "Earnings", Menu: menuMoney, Show: earnings},
+		{Path: "earnings.csv", Title: "Earnings", File: exported},
+		{Path: "ledger", Title: "Ledger", Menu: menuMoney, Show: ledger},
+		{Path: "transactions", Title: "Transactions", Menu: menuMoney, Show: transactions},
 	}
 	all = append(all, ofMachines...)
 	return append(all,
+		page.Page{Path: "system", Title: "System", Menu: menuSystem, Show: system, Orders: systemOrders},
+		page.Page{Path: "members", Title: "Members", Menu: menuSystem, Show: members},
+		page.Page{Path: "settings", Title: "Settings", Menu: menuSystem, Show: settings},
 		page.Page{Path: "machines", Title: "Record", Menu: menuSystem, Show: machines},
 		page.Page{Path: "machines/{machine}", Title: "Record", Show: rowsOf},
 		page.Page{Path: "streams/{stream}", Title: "Stream", Show: stream},
@@ -58,4 +74,11 @@ func then(q *page.Asked) api.Then { return api.Then{At: q.Get("at")} }
 func number(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64) // What is no number is the beginning.
 	return n
+}
+
+// amount adds an amount of base units to facts, if it is one and not zero.
+func amount(f *page.Facts, q *page.Asked, name, base string, l page.Level) {
+	if base != "" && base != "0" {
+		f.Fact(name, page.Cell{Text: q.Token.Amount(base), Level: l})
+	}
 }
