@@ -1,6 +1,8 @@
 package health
 
 import (
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -124,6 +126,9 @@ var natures = map[AlertKind]nature{
 	AlertQuarantined: {}, AlertPartDown: {}, AlertSector: {}, AlertNotProving: {}, AlertFeeLimit: {}, AlertSigner: {},
 	AlertDiskAway: {}, AlertChain: {}, AlertNoOwner: {},
 }
+
+// AlertKinds are all of them, in the order of their names.
+func AlertKinds() []AlertKind { return slices.Sorted(maps.Keys(natures)) }
 
 // Known reports whether there are alerts of this kind.
 func (k AlertKind) Known() bool {
