@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
@@ -101,14 +99,14 @@ type offerTerms struct {
 // offerFlags are the flags that add and set share.
 func offerFlags(flags *pflag.FlagSet) *offerTerms {
 	c := &offerTerms{}
-	readFlag(flags, parseSize, func(n events.Bytes) { c.Size = &n }, "size", "space on offer, a `size` such as 10GiB")
-	readFlag(flags, parseDuration, func(d time.Duration) { c.DurationSeconds = new(uint64(d / time.Second)) },
+	readFlag(flags, cli.ParseSize, func(n events.Bytes) { c.Size = &n }, "size", "space on offer, a `size` such as 10GiB")
+	readFlag(flags, cli.ParseDuration, func(d time.Duration) { c.DurationSeconds = new(uint64(d / time.Second)) },
 		"duration", "longest sale, a `duration` such as 720h or 30d")
 	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { c.minPrice = &e },
 		"min-price", "least `price`, such as 0.5/GiB/month, or 180, in base units per byte and second; rounded up")
 	moneyFlag(flags, money.Amount, func(e money.Entry) { c.collateral = &e },
 		"collateral", "most collateral at stake at once, an `amount` such as '12.5 TST', or base units; rounded down")
-	readFlag(flags, parseTime, func(t time.Time) {
+	readFlag(flags, cli.ParseTime, func(t time.Time) {
 		if c.Until, c.NoEnd = &t, t.IsZero(); c.NoEnd {
 			c.Until = nil
 		}
@@ -246,51 +244,4 @@ func (a *app) availabilitySwitch(name, short string, enabled bool) *cobra.Comman
 			})
 		}),
 	}
-}
-
-// errNothing refuses a size, duration or amount of zero.
-var errNothing = errors.New("it must be more than zero")
-
-func parseSize(text string) (events.Bytes, error) {
-	n, err := config.ParseBytes(text)
-	if err == nil && n == 0 {
-		err = errNothing
-	}
-	return n, err
-}
-
-// parseDuration reads a duration in whole seconds; d stands for days.
-func parseDuration(text string) (time.Duration, error) {
-	value, times := strings.TrimSpace(text), int64(1)
-	if days, ok := strings.CutSuffix(value, "d"); ok {
-		value, times = days+"h", 24
-	}
-	n, err := time.ParseDuration(value)
-	const longest = 292 * 365 * 24 * time.Hour
-	switch {
-	case err != nil:
-		return 0, errors.New("not a duration, write for example 12h or 30d")
-	case n <= 0:
-		return 0, errNothing
-	case int64(n) > int64(longest)/times:
-		return 0, errors.New("it must be less than 292 years")
-	}
-	if n = time.Duration(int64(n) * times); n%time.Second != 0 {
-		return 0, errors.New("the market counts whole seconds")
-	}
-	return n, nil
-}
-
-// parseTime reads a point in time; zero stands for never.
-func parseTime(text string) (time.Time, error) {
-	text = strings.TrimSpace(text)
-	if text == "never" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, errors.New("not a time, write for example 2031-12-31, 2031-12-31T18:00:00Z, or never")
 }

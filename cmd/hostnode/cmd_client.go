@@ -213,9 +213,9 @@ func (c *clientOf) request() *cobra.Command {
 		"`price`, such as 0.5/GiB/month, or base units for each byte and second (default 1000); rounded up")
 	moneyFlag(flags, money.PerByte, func(e money.Entry) { collateral = &e }, "collateral",
 		"`amount` that a host deposits, such as 0.0000001 TST/GiB, or base units per byte (default 100); rounded up")
-	readFlag(flags, parseDuration, func(d time.Duration) { t.Duration = d }, "duration",
+	readFlag(flags, cli.ParseDuration, func(d time.Duration) { t.Duration = d }, "duration",
 		"for how long, a `duration` such as 30m (the default) or 30d")
-	readFlag(flags, parseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",
+	readFlag(flags, cli.ParseDuration, func(d time.Duration) { t.Expiry = d }, "expiry",
 		"how long the slots may take to be filled, a `duration` (default 10m)")
 	flags.Uint64Var(&t.ProofProbability, "proof-probability", t.ProofProbability,
 		"a proof is wanted once in so many `periods`, on average")

@@ -77,7 +77,7 @@ func (a *app) sectorsAddPiece() *cobra.Command {
 		}
 		var padded events.Bytes
 		if size != "" {
-			if padded, err = parseSize(size); err != nil {
+			if padded, err = cli.ParseSize(size); err != nil {
 				return placed{}, fmt.Errorf("%w: --size: %w", cli.ErrUsage, err)
 			}
 		}

@@ -149,12 +149,12 @@ func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 		bad   []string
 	}{
 		{
-			func(text string) (any, error) { return parseDuration(text) },
+			func(text string) (any, error) { return cli.ParseDuration(text) },
 			map[string]string{"1h": "1h0m0s", "30d": "720h0m0s", "1.5d": "36h0m0s", " 2s ": "2s"},
 			[]string{"", "0", "0s", "-1h", "1500ms", "1", "d", "300000d", "99999999999h", "1dd", "1y"},
 		},
 		{
-			func(text string) (any, error) { return parseTime(text) },
+			func(text string) (any, error) { return cli.ParseTime(text) },
 			map[string]string{
 				"never": "0001-01-01 00:00:00 +0000 UTC", "2031-12-31": "2031-12-31 00:00:00 +0000 UTC",
 				"2031-12-31T18:00:00+02:00": "2031-12-31 16:00:00 +0000 UTC",
@@ -162,7 +162,7 @@ func TestFlagsOfAnOfferTakeOnlyWhatMakesSense(t *testing.T) {
 			[]string{"", "soon", "31.12.2031", "2031-13-01"},
 		},
 		{
-			func(text string) (any, error) { return parseSize(text) },
+			func(text string) (any, error) { return cli.ParseSize(text) },
 			map[string]string{"1GiB": "1073741824", "1024": "1024"},
 			[]string{"", "0", "0GiB", "-1", "1G"},
 		},
@@ -185,13 +185,13 @@ func FuzzFlags(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if d, err := parseDuration(text); err == nil && (d <= 0 || d%time.Second != 0) {
+		if d, err := cli.ParseDuration(text); err == nil && (d <= 0 || d%time.Second != 0) {
 			t.Fatalf("duration %q is %d", text, d)
 		}
-		if n, err := parseSize(text); err == nil && n == 0 {
+		if n, err := cli.ParseSize(text); err == nil && n == 0 {
 			t.Fatalf("size %q is zero", text)
 		}
-		m, err := parseTime(text)
+		m, err := cli.ParseTime(text)
 		if err == nil && m.IsZero() && strings.TrimSpace(text) != "never" && !strings.HasPrefix(text, "0001") {
 			t.Fatalf("moment %q is never", text)
 		}

@@ -316,6 +316,8 @@ type Sales struct {
 	Sales []projections.Sale `json:"sales"`
 	// Hidden is how many settled ones were left out.
 	Hidden int `json:"hidden"`
+	// Expected is what those that are hosted are still paid at most, in token base units, by slot.
+	Expected map[string]events.Amount `json:"expectedAtMost,omitempty"`
 	Paged
 }
 

@@ -63,6 +63,9 @@ func AllSales(ctx context.Context, b Backend, q SalesQuestion) (all Sales, err e
 	for q.Limit = MaxPage; ; q.Cursor = all.Next {
 		some, err := ListSales.Ask(ctx, b, q)
 		some.Sales = append(all.Sales, some.Sales...)
+		for slot, expected := range all.Expected {
+			some.expect(slot, expected)
+		}
 		if all = some; err != nil || all.Next == "" {
 			return all, err
 		}
@@ -198,12 +201,14 @@ const (
 
 // The questions of the calls.
 type (
-	// SalesQuestion says how many settled sales are listed, at most MaxSettled, and in which state all are; empty: any.
+	// SalesQuestion says how many settled sales are listed, at most MaxSettled, in which state all are, and with what
+	// the id of their request begins; empty: any.
 	SalesQuestion struct {
 		Then
 		Paging
 		Settled int    `query:"settled" default:"20"`
 		State   string `query:"state"`
+		Request string `query:"request"`
 	}
 	// OfSlot names a slot; the beginning of its id is enough.
 	OfSlot struct {

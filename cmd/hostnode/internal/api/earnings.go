@@ -144,26 +144,20 @@ func (r *reader) EarningsByDay(_ context.Context, q Paging) (out EarningsByDay, 
 
 // EarningsBySlot is what each attempt at a slot brought.
 func (r *reader) EarningsBySlot(_ context.Context, q SlotsQuestion) (out EarningsBySlot, err error) {
-	type row struct {
-		*projections.Sale
-		expected events.Amount
-	}
-	var rows []row
-	r.views.Read(func(v *projections.Views) {
-		out.AsOf = r.asOfPosition(v.AsOf())
-		for s, expected := range v.SalesOf(r.Account) {
-			if strings.HasPrefix(s.Availability, q.Availability) {
-				rows = append(rows, row{s, expected})
-			}
+	var rows []attempt
+	out.AsOf = r.asOf()
+	for _, s := range r.attempted() {
+		if strings.HasPrefix(s.Availability, q.Availability) {
+			rows = append(rows, s)
 		}
-	})
-	rows, out.Next, err = pick(func(yield func(row) bool) {
+	}
+	rows, out.Next, err = pick(func(yield func(attempt) bool) {
 		for _, s := range slices.Backward(rows) { // Those that were settled last began late.
 			if !yield(s) {
 				return
 			}
 		}
-	}, func(s row) uint64 { return beganLast(s.Sale) }, func(key []byte, s row) []byte {
+	}, func(s attempt) uint64 { return beganLast(s.Sale) }, func(key []byte, s attempt) []byte {
 		return appendSale(key, s.Sale)
 	}, q.Paging)
 	out.Slots = make([]SlotEarned, 0, len(rows))

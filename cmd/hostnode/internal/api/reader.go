@@ -229,6 +229,22 @@ func (r *reader) own() (all []*projections.Sale) {
 	return all
 }
 
+// attempt is a sale, with what it is still paid at most.
+type attempt struct {
+	*projections.Sale
+	expected events.Amount
+}
+
+// attempted are the sales of this host, as own has them.
+func (r *reader) attempted() (all []attempt) {
+	r.views.Read(func(v *projections.Views) {
+		for s, expected := range v.SalesOf(r.Account) {
+			all = append(all, attempt{s, expected})
+		}
+	})
+	return all
+}
+
 // shownSale is a row as it is shown.
 func shownSale(s *projections.Sale) projections.Sale {
 	row := *s
@@ -238,30 +254,43 @@ func shownSale(s *projections.Sale) projections.Sale {
 	return row
 }
 
+func (s *Sales) expect(slot string, amount events.Amount) {
+	if s.Expected == nil {
+		s.Expected = map[string]events.Amount{}
+	}
+	s.Expected[slot] = amount
+}
+
 // Sales implements Past.
 func (r *reader) Sales(_ context.Context, q SalesQuestion) (out Sales, err error) {
 	if q.Settled < 0 || q.Settled > MaxSettled {
 		return out, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", problem.ErrBadRequest, q.Settled, MaxSettled)
 	}
-	all, over := r.own(), 0
+	out = Sales{AsOf: r.asOf(), Sales: []projections.Sale{}}
+	all, over := r.attempted(), 0
 	for _, s := range all {
 		if s.Over {
 			over++
 		}
 	}
-	out = Sales{AsOf: r.asOf(), Sales: []projections.Sale{}, Hidden: max(0, over-q.Settled)}
+	out.Hidden = max(0, over-q.Settled)
 	hide := out.Hidden
-	some, next, err := pick(func(yield func(*projections.Sale) bool) {
+	some, next, err := pick(func(yield func(attempt) bool) {
 		for _, s := range all { // Settled ones come first, the oldest first.
 			if s.Over && hide > 0 {
 				hide--
-			} else if (q.State == "" || s.Phase == q.State) && !yield(s) {
+			} else if (q.State == "" || s.Phase == q.State) && strings.HasPrefix(s.Request, q.Request) && !yield(s) {
 				return
 			}
 		}
-	}, beganLast, appendSale, q.Paging)
+	}, func(s attempt) uint64 { return beganLast(s.Sale) }, func(key []byte, s attempt) []byte {
+		return appendSale(key, s.Sale)
+	}, q.Paging)
 	for _, s := range some {
-		out.Sales = append(out.Sales, shownSale(s))
+		out.Sales = append(out.Sales, shownSale(s.Sale))
+		if !s.expected.IsZero() {
+			out.expect(s.Slot, s.expected)
+		}
 	}
 	out.Next = next
 	return out, err

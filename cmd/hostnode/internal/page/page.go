@@ -32,6 +32,14 @@ type Page struct {
 	Show  func(ctx context.Context, q *Asked) (View, error)
 	// Orders are what its forms do, by name (Form.Do).
 	Orders map[string]Order
+	// File is what a browser saves instead of showing it; then the page needs no Show.
+	File func(ctx context.Context, q *Asked) (File, error)
+}
+
+// File is a file that a page is asked for.
+type File struct {
+	Name, Kind string // such as text/csv
+	Content    []byte
 }
 
 // Order is what a form does. An error is shown above the page, with what was typed still in the form.

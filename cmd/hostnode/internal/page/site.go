@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"mime"
 	"net/http"
 	"strings"
 	"sync"
@@ -81,6 +82,10 @@ func New(pages []Page, log *logrus.Entry) *Site {
 	s.mux.HandleFunc("GET "+Root+"live", s.tellLive)
 	s.mux.HandleFunc("GET "+access.SignInPath, s.signIn)
 	for _, p := range pages {
+		if p.File != nil {
+			s.mux.HandleFunc("GET "+Root+p.Path, func(w http.ResponseWriter, r *http.Request) { s.file(w, r, p) })
+			continue
+		}
 		s.mux.HandleFunc("GET "+Root+p.Path, func(w http.ResponseWriter, r *http.Request) { s.show(w, r, p) })
 		s.mux.HandleFunc("POST "+Root+p.Path, func(w http.ResponseWriter, r *http.Request) { s.order(w, r, p) })
 	}
@@ -138,6 +143,20 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, p Page) {
 		l.Told = Notice{Level: Good, Text: o.Done}
 	}
 	s.write(w, r, http.StatusOK, l)
+}
+
+// file sends a file.
+func (s *Site) file(w http.ResponseWriter, r *http.Request, p Page) {
+	ctx, cancel := context.WithTimeout(r.Context(), showTime)
+	defer cancel()
+	f, err := p.File(ctx, s.asked(ctx, r))
+	if err != nil {
+		s.refuse(w, r, p, err)
+		return
+	}
+	w.Header().Set("Content-Type", f.Kind)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	_, _ = w.Write(f.Content) // If the client has gone, there is nobody to tell.
 }
 
 // order does what a form says, and shows the page again: by a redirect, so that loading it anew orders nothing.
