@@ -27,6 +27,7 @@ func Pages() []page.Page {
 		{Path: "aggregation/find", Title: "Piece", Show: showStanding},
 		{Path: "aggregation/pieces/{piece}", Title: "Piece", Show: showStanding, Orders: retry},
 		{Path: "aggregation/pieces/{piece}/proof", Title: "Proof", Show: showProof},
+		{Path: "aggregation/pieces/{piece}/proof.json", Title: "Proof", File: saveProof},
 		{Path: "aggregation/aggregates/{aggregate}", Title: "Aggregate", Show: showAggregate},
 	}
 }
@@ -129,7 +130,7 @@ func dealsTable(q *page.Asked, head page.Head, all []view.Deal) page.Table {
 	some, next := page.Some(q, head.ID, all)
 	t.Next = next
 	for _, d := range some {
-		deal := page.Stands(levels[d.Status], cmp.Or(d.Deal, "no number yet"))
+		deal := page.Stands(levels[d.Status], cmp.Or(d.Deal, "no number"))
 		deal.Under = string(d.Status)
 		why := page.Text(d.Reason)
 		if d.BadPieces > 0 {
@@ -304,9 +305,19 @@ func showProof(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	facts.Fact("Deal", page.Text(f.Deal))
 	v.Add(facts, page.Words{
 		Head:  page.Head{ID: "use", Note: "Whoever has the file verifies it with: hostnode aggregation verify FILE"},
-		Links: []page.Link{{Text: "The file", To: api.Root + "aggregation/pieces/" + cid + "/proof"}},
+		Links: []page.Link{{Text: "Save the file", To: page.To("aggregation", "pieces", cid, "proof.json")}},
 	}, page.Code{Head: page.Head{ID: "proof"}, Text: string(text)})
 	return v, nil
+}
+
+func saveProof(ctx context.Context, q *page.Asked) (out page.File, err error) {
+	f, err := ShowProof.Ask(ctx, q.Backend, OfPiece{Then: q.Then(), Piece: q.Path("piece")})
+	if err != nil {
+		return out, err
+	}
+	text, err := json.MarshalIndent(f, "", "  ")
+	name := commd.CID(commd.Node(f.Piece.CID)) + ".proof.json"
+	return page.File{Name: name, Kind: "application/json", Content: append(text, '\n')}, err
 }
 
 func showAggregate(ctx context.Context, q *page.Asked) (v page.View, err error) {

@@ -164,10 +164,14 @@ func facts(n view.Node) page.Facts {
 		f.Fact("Under review since", page.At(n.ReviewSince))
 		f.Fact("The review ends", page.At(n.State.Deadline()))
 	}
-	said := Shown{Node: n}
-	said.away(time.Time{})
-	said.outlook()
-	for i, line := range said.Says {
+	var away, means Shown
+	away.Node, means.Node = n, n
+	away.away(time.Time{})
+	means.outlook()
+	if n.Return == nil { // Else what comes next says it.
+		away.Says = append(away.Says, means.Says[3:]...) // The arithmetic has the others.
+	}
+	for i, line := range away.Says {
 		name := ""
 		if i == 0 {
 			name = "What this means"

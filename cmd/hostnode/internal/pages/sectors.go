@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -204,6 +205,11 @@ func showSector(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		v.Add(page.Join{Each: []page.Block{sectorNotice(q, answer), sectorFacts(q, answer)}}, pieces(s), steps(s))
 	}
 	v.Add(sectorHistory(q, told.Page))
+	if host, err := events.ParseAddress(told.Page.Host); err == nil {
+		v.Add(page.Words{Head: page.Head{ID: "raw"}, Links: []page.Link{
+			{Text: "The events as they are stored", To: page.To("streams", events.SectorStream(host, n))},
+		}})
+	}
 	if !gone {
 		v.Add(sectorForms(q, s)...)
 	}
