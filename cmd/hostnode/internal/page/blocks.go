@@ -113,6 +113,9 @@ func (Table) template() string { return "table" }
 // Row adds one.
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
+// Numeric reports whether a column has numbers, so that its head is set above them.
+func (t Table) Numeric(column int) bool { return len(t.Rows) > 0 && t.Rows[0][column].Number }
+
 // Columns pairs a row's cells with the heads of their columns.
 func (t Table) Columns(row []Cell) (pairs []Fact) {
 	for i, c := range row {
