@@ -104,6 +104,11 @@ generate: need-protoc-and-node generate-messages generate-contracts
 	go test -count 1 -run '^(TestTheDocumentOfTheAPIIsCurrent|TestTheReferenceOfFiguresIsCurrent)$$' \
 	  ./cmd/hostnode/internal/machines -rewrite
 
+## man: write a man page of each command to build/man
+.PHONY: man
+man:
+	go test -count 1 -run TestEachCommandHasAManPage ./cmd/hostnode -man $(CURDIR)/build/man
+
 # Libraries register plain messages.proto too; ours gets a path of its own.
 .PHONY: generate-messages
 generate-messages: need-protoc $(GEN_GO)

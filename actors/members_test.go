@@ -138,7 +138,7 @@ func (m *membersRig) begin(name events.Member) {
 		ports.Rooms = m.rooms(ports.Cluster)
 	}
 	cfg := m.cfg
-	cfg.Node, cfg.Alert = string(name), one.alerts.take
+	cfg.Node, cfg.Alert, cfg.AlertOver = string(name), one.alerts.take, one.alerts.end
 	log, said := test.NewNullLogger()
 	host, err := actors.Start(context.Background(), cfg, ports, logrus.NewEntry(log))
 	if err != nil {

@@ -317,6 +317,9 @@ func TestWithoutAMemberThatMayOwnEverythingWaits(t *testing.T) {
 				m.begin("south")
 				m.begin("north")
 				m.mineUntil("each member proves", func() bool { return m.count("ProofSubmitted") >= 6 })
+				if west.alerts.opened(health.AlertNoOwner) != 0 {
+					m.Error("there is an owner again, and there is an alert")
+				}
 				m.kill("north")
 				m.kill("south")
 				sent := m.count("ProofSubmitted")

@@ -41,6 +41,10 @@ func TestAMemberSaysWhoHasTheTermAndWhoIsSilent(t *testing.T) {
 		if f := members(); slices.ContainsFunc(f.Silent, func(s health.SilentMember) bool { return s.Member == "north" }) {
 			m.Errorf("after north came back: %+v", f)
 		}
+		time.Sleep(time.Minute)
+		if told.opened(health.AlertMember) != 0 {
+			m.Errorf("north is back, and there is an alert: %v", told.open)
+		}
 	})
 }
 
@@ -55,7 +59,8 @@ func TestACertificateThatEndsSoonIsToldOnceUntilItIsRenewed(t *testing.T) {
 			m.ends.Store(&at)
 			time.Sleep(3 * time.Minute)
 			warned := strings.Contains(m.says("north"), "the certificate north.crt of this member ends at")
-			if warned != (n%2 == 1) || len(told.of(health.AlertCertificate)) != (n+1)/2 {
+			if warned != (n%2 == 1) || len(told.of(health.AlertCertificate)) != (n+1)/2 ||
+				told.opened(health.AlertCertificate) != n%2 {
 				m.Errorf("it ends in %s: %q, alerts %v", ends, m.says("north"), told.all)
 			}
 		}

@@ -90,9 +90,32 @@ func DevelopmentKeys(ctx context.Context, p Params, dir, neededBy string, say Pr
 	return keys, err
 }
 
+// PresentKeys returns the development keys for a circuit that are in the cache in dir. It makes and writes nothing;
+// when keys are there without a note of their circuit, that is compiled. ErrKeysMissing: there are none.
+func PresentKeys(p Params, dir string, say Progress) (*Keys, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	kept, err := noteFor(p, sources, dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the circuit's sources: %w", err)
+	}
+	if hash := kept.hash(); hash != "" {
+		return readKeys(nil, hash, p, homeOf(dir, hash))
+	}
+	if homes, _ := filepath.Glob(homeOf(filepath.Clean(dir), "*")); len(homes) == 0 { // The pattern is sound.
+		return nil, fmt.Errorf("%s: %w", dir, ErrKeysMissing)
+	}
+	system, hash, err := compileWithHash(p, say)
+	if err != nil {
+		return nil, err
+	}
+	return readKeys(system, hash, p, homeOf(dir, hash))
+}
+
 // homeOf is the directory with the keys for a circuit.
 func homeOf(dir, hash string) string {
-	return filepath.Join(dir, developmentKind+"-"+hash[:directoryHashDigits])
+	return filepath.Join(dir, developmentKind+"-"+hash[:min(len(hash), directoryHashDigits)])
 }
 
 // keysOf loads the keys for a compiled circuit, or makes them.

@@ -219,6 +219,39 @@ func TestKeysOnWhichSomethingDependsAreNotMadeAnew(t *testing.T) {
 	}
 }
 
+func TestPresentKeysAreFoundWithAndWithoutTheirNoteAndNeverMade(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := PresentKeys(smallParams(), dir, nil); !errors.Is(err, ErrKeysMissing) {
+		t.Fatalf("none: %v", err)
+	}
+	if _, err := PresentKeys(Params{}, dir, nil); !errors.Is(err, ErrParams) {
+		t.Fatalf("sizes: %v", err)
+	}
+	want := mustKeys(t).keys[0].Hash()
+	if err := os.CopyFS(dir, os.DirFS(keyDirectory)); err != nil {
+		t.Fatal(err)
+	}
+	for _, noted := range []bool{true, false} {
+		if keys, err := PresentKeys(smallParams(), dir, nil); err != nil || keys.Hash() != want {
+			t.Fatalf("with a note %v: %v", noted, err)
+		}
+		notes, err := filepath.Glob(filepath.Join(dir, "circuit-*"))
+		if err != nil || noted != (len(notes) == 1) {
+			t.Fatalf("with a note %v: there are %v, %v", noted, notes, err)
+		}
+		for _, note := range notes {
+			if err := os.Remove(note); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	other := smallParams()
+	other.Samples = 2
+	if _, err := PresentKeys(other, dir, nil); !errors.Is(err, ErrKeysMissing) {
+		t.Fatalf("of another circuit: %v", err)
+	}
+}
+
 func TestKeysThatACrashLeftHalfMadeAreMade(t *testing.T) {
 	dir := t.TempDir()
 	made := filepath.Join(dir, filepath.Base(home(t)))

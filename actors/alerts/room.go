@@ -53,27 +53,23 @@ type Answer struct {
 func (o Order) command(at time.Time) (alert.Command, string) {
 	switch {
 	case o.Raise != nil:
-		c := *o.Raise
-		c.At = at
-		return c, causeLook
+		return timed(*o.Raise, func(c *alert.Raise) { c.At = at }), causeLook
 	case o.Clear != nil:
-		c := *o.Clear
-		c.At = at
-		return c, causeLook
+		return timed(*o.Clear, func(c *alert.Clear) { c.At = at }), causeLook
 	case o.Acknowledge != nil:
-		c := *o.Acknowledge
-		c.At = at
-		return c, causeOperator
+		return timed(*o.Acknowledge, func(c *alert.Acknowledge) { c.At = at }), causeOperator
 	case o.Mute != nil:
-		c := *o.Mute
-		c.At = at
-		return c, causeOperator
+		return timed(*o.Mute, func(c *alert.SetMute) { c.At = at }), causeOperator
 	case o.Unmute != nil:
-		c := *o.Unmute
-		c.At = at
-		return c, causeOperator
+		return timed(*o.Unmute, func(c *alert.Unmute) { c.At = at }), causeOperator
 	}
 	return nil, ""
+}
+
+// timed is a copy of a command with its time.
+func timed[C alert.Command](c C, at func(*C)) alert.Command {
+	at(&c)
+	return c
 }
 
 // Deps are what the actor needs.

@@ -89,6 +89,12 @@ func (f Files) client(name string, log *logrus.Entry) (c *tls.Config, own *pair,
 	return c, own, nil
 }
 
+// Client is how a server such as etcd is asked with these files; nil: they name none.
+func (f Files) Client(log *logrus.Entry) (*tls.Config, error) {
+	c, _, err := f.client("", log)
+	return c, err
+}
+
 // authorities are fingerprints of the keys of the authorities that a member believes, sorted; plainText without
 // files.
 func (f Files) authorities() ([]string, error) {

@@ -47,6 +47,7 @@ type fleet struct {
 	part     *shell.Part
 	standing *room.Standing
 	told     []room.Notice
+	notNear  []events.Node
 	broken   []error
 }
 
@@ -115,7 +116,8 @@ func (f *fleet) begin() {
 	d := room.Deps{
 		Base: base, Prober: f, Settings: room.Settings{Rules: f.rules, Every: 10 * time.Minute, Gap: 25 * time.Minute},
 		Decide: downtime.Decide, Standing: new(room.Standing), Tell: func(n room.Notice) { f.told = append(f.told, n) },
-		Broken: func(err error) { f.broken = append(f.broken, err) },
+		NotNear: func(n events.Node) { f.notNear = append(f.notNear, n) },
+		Broken:  func(err error) { f.broken = append(f.broken, err) },
 	}
 	if f.market != nil {
 		d.Market, d.Prober = f.market, nil
@@ -232,6 +234,23 @@ func TestANodeThatStaysAwayIsWarnedSuspendedAndDisqualified(t *testing.T) {
 			t.Errorf("%v, %v", status, err)
 		}
 		f.want(map[events.Node]downtime.Status{"b": downtime.Active})
+	})
+}
+
+func TestANodeThatIsBackInTimeIsNotNearASuspension(t *testing.T) {
+	inTime(t, func(f *fleet) {
+		f.pass(day)
+		f.online["b"] = false
+		f.pass(4*time.Hour + 35*time.Minute)
+		if n := len(f.told); n == 0 || !f.told[n-1].Warning || f.told[n-1].Node != "b" {
+			t.Errorf("warnings: %+v", f.told)
+		}
+		f.notNear, f.online["b"] = nil, true
+		f.pass(day)
+		f.want(map[events.Node]downtime.Status{"b": downtime.Active})
+		if !slices.Contains(f.notNear, "b") {
+			t.Errorf("not near a suspension any more: %v", f.notNear)
+		}
 	})
 }
 

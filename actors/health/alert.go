@@ -127,8 +127,8 @@ var natures = map[AlertKind]nature{
 	AlertDiskAway: {}, AlertChain: {}, AlertNoOwner: {},
 }
 
-// AlertKinds are all of them, in the order of their names.
-func AlertKinds() []AlertKind { return slices.Sorted(maps.Keys(natures)) }
+// Kinds are all of them.
+func Kinds() []AlertKind { return slices.Sorted(maps.Keys(natures)) }
 
 // Known reports whether there are alerts of this kind.
 func (k AlertKind) Known() bool {

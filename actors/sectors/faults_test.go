@@ -3,6 +3,7 @@ package sectors_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,9 +95,12 @@ func TestTheSecondHalfIsNotBegunWithATicketThatCannotLast(t *testing.T) {
 // A prover that refuses this host, or is none, has failed no step: all sectors pause, and operators are told once.
 func TestAProverThatDoesNoWorkIsToldOnce(t *testing.T) {
 	inTime(t, func(h *host) {
-		var told []health.SectorTrouble
+		var told, over []health.SectorTrouble
 		h.kill()
-		h.change = func(d *sectors.Deps) { d.Alert = func(one health.SectorTrouble) { told = append(told, one) } }
+		h.change = func(d *sectors.Deps) {
+			d.Alert = func(one health.SectorTrouble) { told = append(told, one) }
+			d.AlertOver = func(one health.SectorTrouble) { over = append(over, one) }
+		}
 		h.start()
 		for _, call := range []string{"Pack 1", "Pack 2"} {
 			h.world.gone[call] = fmt.Errorf("answered 401: %w: %w", events.ErrNoProver, events.ErrSealerAway)
@@ -107,7 +111,11 @@ func TestAProverThatDoesNoWorkIsToldOnce(t *testing.T) {
 			t.Errorf("told was %+v; failures %v", told, st.Failures)
 		}
 		clear(h.world.gone)
+		over = nil
 		h.until("proving", func() bool { return h.in(one, sector.Proving)() && h.in(two, sector.Proving)() })
+		if !slices.ContainsFunc(over, func(t health.SectorTrouble) bool { return t.Subject() == told[0].Subject() }) {
+			t.Errorf("told %+v; over: %+v", told, over)
+		}
 	})
 }
 

@@ -72,10 +72,11 @@ func TestASectorThatLosesItsDepositUnattendedIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bleeds := name != "forced to Faulty" && name != "terminated"
 			inTime(t, func(h *host) {
-				var told []health.SectorTrouble
+				var told, over []health.SectorTrouble
 				h.kill()
 				h.change = func(d *sectors.Deps) {
 					d.Alert = func(one health.SectorTrouble) { told = append(told, one) }
+					d.AlertOver = func(one health.SectorTrouble) { over = append(over, one) }
 				}
 				h.start()
 				n := h.create(piece("a"))
@@ -95,8 +96,10 @@ func TestASectorThatLosesItsDepositUnattendedIsTold(t *testing.T) {
 				h.kill()
 				h.start()
 				h.until("told again", func() bool { return len(told) == 1 })
+				over = nil
 				h.do(sectors.Terminate{Number: n, By: "anna", Reason: "as it says"})
 				h.until("it does not any more", func() bool { return !h.info(n).Bleeds() })
+				h.until("that is told", func() bool { return len(over) == 1 && over[0].Subject() == told[0].Subject() })
 			})
 		})
 	}

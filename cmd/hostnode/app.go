@@ -14,6 +14,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/top"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/esdb"
 )
@@ -111,9 +112,9 @@ func (a *app) root() *cobra.Command {
 			"slots that are on offer, downloads and keeps them, proves that it has them, and is paid.",
 		SilenceErrors: true, SilenceUsage: true,
 	},
-		a.statusCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(), a.sectorsCommand(), a.queueCommand(),
-		a.earningsCommand(), a.dutiesCommand(), a.transactionsCommand(),
-		a.drainCommand(), a.clusterCommand(),
+		a.statusCommand(), top.Command(a.App), a.doctorCommand(), a.membersCommand(), a.salesCommand(), a.saleCommand(),
+		a.sectorsCommand(), a.queueCommand(), a.earningsCommand(), a.pricesCommand(), a.dryCommand(), a.dutiesCommand(),
+		a.transactionsCommand(), a.drainCommand(), a.clusterCommand(),
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),
 		a.tokenCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),
@@ -125,7 +126,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(m.Commands(a.App))
 		}
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultCompletionCmd("") // Now, so that it can be found like the others.
 	config.AddFlags(root.PersistentFlags(), "dataDir", "eventStore.url", "eventStore.passwordFile")
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON")
 	root.PersistentFlags().BoolVar(&a.BaseUnits, "base-units", false, "show amounts exactly, in the token's base units")
@@ -138,7 +139,22 @@ func (a *app) root() *cobra.Command {
 		return help(cmd, args)
 	}
 	a.watch(root)
+	cli.Suggesting(root)
+	if a.Width > 0 {
+		flow(root, a.Width)
+		root.SetUsageTemplate(strings.NewReplacer(
+			".FlagUsages", fmt.Sprint(".FlagUsagesWrapped ", a.Width), " for more information about a command", "",
+		).Replace(root.UsageTemplate()))
+	}
 	return root
+}
+
+// flow fits what commands say of themselves into a terminal.
+func flow(cmd *cobra.Command, columns int) {
+	cmd.Long = cli.Flow(cmd.Long, columns)
+	for _, child := range cmd.Commands() {
+		flow(child, columns)
+	}
 }
 
 // watch makes every command note that it begins.

@@ -157,8 +157,9 @@ func readFlag[T any](flags *pflag.FlagSet, parse func(string) (T, error), take f
 }
 
 func (a *app) availabilityAdd() *cobra.Command {
-	var disabled bool
+	var disabled, preview bool
 	var member string
+	var window api.Window
 	cmd := &cobra.Command{
 		Use: "add", Short: "Put space on offer", Args: cobra.NoArgs,
 		Example: "  hostnode availability add --size 10GiB --duration 720h --min-price 0.5/GiB/month " +
@@ -166,7 +167,7 @@ func (a *app) availabilityAdd() *cobra.Command {
 	}
 	terms := offerFlags(cmd.Flags())
 	cmd.PreRunE = a.priced(terms)
-	cmd.RunE = a.offering(cli.Create, "on offer", func(
+	add := a.offering(cli.Create, "on offer", func(
 		ctx context.Context, b api.Backend, _ []string,
 	) (projections.Availability, error) {
 		return api.AddAvailability.Ask(ctx, b, api.Sent[api.Offer]{Body: api.Offer{
@@ -175,6 +176,15 @@ func (a *app) availabilityAdd() *cobra.Command {
 			Disabled: disabled, Until: *cmp.Or(terms.Until, &time.Time{}),
 		}})
 	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if preview {
+			return a.preview(terms, &window)(cmd, args)
+		}
+		return add(cmd, args)
+	}
+	cmd.Flags().BoolVar(&preview, "preview", false, "only say how many of the newest requests it would match, and why "+
+		"not all")
+	windowFlags(cmd.Flags(), &window)
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "do not sell from it yet")
 	cmd.Flags().StringVar(&member, "member", "",
 		"`name` of the member whose space it is, if the host has several; empty: this one")

@@ -44,6 +44,7 @@ func (a *app) checkCommand() *cobra.Command {
 			})(cmd, args)
 		},
 	}
+	a.completingSlots(cmd)
 	cmd.Flags().Uint64Var(&sector, "sector", 0, "check the sector of this number")
 	return cmd
 }
@@ -92,7 +93,7 @@ func checkLine(c api.Check) string {
 
 func (a *app) checksCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "checks", Short: "Show the checks of single slots and sectors: those under way, and the newest outcomes",
+		Use: "checks", Short: "Show checks of slots and sectors: those under way, the newest outcomes",
 		Args: cobra.NoArgs, RunE: cli.Asking(a.App, cli.Look, cli.Plain(api.ListChecks), printChecks),
 	}
 	cmd.AddCommand(&cobra.Command{

@@ -57,6 +57,9 @@ Secrets are hidden; that one was changed is shown.`,
 		}
 		return api.ListSettingChanges.Ask(ctx, b, q)
 	}
+	for _, s := range (config.Loaded{Config: config.Default()}).Settings() {
+		cmd.ValidArgs = append(cmd.ValidArgs, s.Key)
+	}
 	return cli.AsAt(a.App, cmd, ask, printSettingChanges)
 }
 

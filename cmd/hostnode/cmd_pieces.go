@@ -12,7 +12,7 @@ import (
 
 func (a *app) sectorsPieces() *cobra.Command {
 	return &cobra.Command{
-		Use: "pieces", Short: "List the pieces whose data the host keeps, and the sectors that need them",
+		Use: "pieces", Short: "List the pieces that are kept, and the sectors that need them",
 		Args: cobra.NoArgs,
 		RunE: cli.Asking(a.App, cli.Look, cli.Plain(api.ListPieces), printPieces),
 	}

@@ -24,7 +24,7 @@ func withPage(cmd *cobra.Command, page *api.Paging) {
 // goesOn says how to ask for the next page.
 func goesOn(p *cli.Printer, command string, page api.Paged) {
 	if page.Next != "" {
-		p.Line("more: %s --cursor %s", p.Command(command), page.Next)
+		p.Line("more: %s", p.Command(command+" --cursor "+page.Next))
 	}
 }
 

@@ -88,13 +88,25 @@ func proofs(n projections.Proofs) string {
 }
 
 func (a *app) saleCommand() *cobra.Command {
-	return cli.AsAt(a.App, &cobra.Command{
+	return a.completingSlots(cli.AsAt(a.App, &cobra.Command{
 		Use: "sale SLOT", Short: "Tell the history of a slot, and what it waits for",
 		Long: "Tell the history of a slot, and what it waits for.\n\n" +
 			"SLOT is a slot id as `hostnode sales` shows it, or the beginning of one. Of a slot that was never\n" +
 			"sold it tells what the queue did with it, and why; docs/admission.md explains each criterion.",
 		Args: cobra.ExactArgs(1),
-	}, cli.Named(api.ShowSale, func(id string) api.OfSlot { return api.OfSlot{Slot: id} }), printStory)
+	}, cli.Named(api.ShowSale, func(id string) api.OfSlot { return api.OfSlot{Slot: id} }), printStory))
+}
+
+// completingSlots has a shell complete the ids of slots.
+func (a *app) completingSlots(cmd *cobra.Command) *cobra.Command {
+	return cli.Completing(a.App, cmd, func(ctx context.Context, b api.Backend) (api.Sales, error) {
+		return api.ListSales.Ask(ctx, b, api.SalesQuestion{})
+	}, func(s api.Sales) (ids []string) {
+		for _, sale := range s.Sales {
+			ids = append(ids, sale.Slot)
+		}
+		return ids
+	})
 }
 
 func printStory(p *cli.Printer, s api.Story) error {

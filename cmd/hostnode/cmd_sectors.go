@@ -21,15 +21,28 @@ import (
 )
 
 func (a *app) sectorsCommand() *cobra.Command {
-	return cli.Group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"},
-		append(a.sectorOrders(), a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())...)
+	all := append(a.sectorOrders(), a.sectorsList(), a.sectorsStatus(), a.sectorsTimeline(), a.sectorsFaults())
+	for _, cmd := range all {
+		if strings.HasSuffix(cmd.Use, " N") {
+			cli.Completing(a.App, cmd, func(ctx context.Context, b api.Backend) (api.Sectors, error) {
+				return api.ListSectors.Ask(ctx, b, api.Then{})
+			}, func(s api.Sectors) (numbers []string) {
+				for _, one := range s.Provider.Sectors {
+					numbers = append(numbers, fmt.Sprint(one.SectorNumber))
+				}
+				return numbers
+			})
+		}
+	}
+	return cli.Group(&cobra.Command{Use: "sectors", Short: "Show sectors, and seal pieces in them"}, all...)
 }
 
 func (a *app) sectorsList() *cobra.Command {
 	var states []string
 	cmd := &cobra.Command{
 		Use: "list", Args: cobra.NoArgs,
-		Short: "List the sectors: those that lose their deposit first, then the parked, then those that wait",
+		Short: "List the sectors, those that lose their deposit first",
+		Long:  "List the sectors: those that lose their deposit first, then the parked, then those that wait.",
 	}
 	cmd.Flags().StringSliceVar(&states, "state", nil,
 		"show only those in these `states`, such as Faulty,PreCommitFailed")
@@ -51,7 +64,14 @@ func (a *app) sectorsList() *cobra.Command {
 func knownStates(states []string) error {
 	for _, s := range states {
 		if !sector.State(s).Known() || s == "" {
-			return fmt.Errorf("%w: --state %.40q: there are %v", cli.ErrUsage, s, sector.States()[1:])
+			err := fmt.Errorf("%w: --state %.40q: there are %v", cli.ErrUsage, s, sector.States()[1:])
+			return cli.Nearest(err, s, "", func(yield func(string) bool) {
+				for _, known := range sector.States()[1:] {
+					if !yield(string(known)) {
+						return
+					}
+				}
+			})
 		}
 	}
 	return nil

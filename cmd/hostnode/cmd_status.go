@@ -82,13 +82,13 @@ func exitOf(s api.Status) error {
 }
 
 func printStatus(p *cli.Printer, s api.Status) error {
-	p.Line("%s: %s", headline(p, s), s.Reason)
+	p.Line("%s: %s", cli.Headline(p, s), s.Reason)
 	if s.Hint != "" {
 		p.Line("  %s", s.Hint)
 	}
 	also(p, s.Readiness[min(1, len(s.Readiness)):], nil)
 	if h := s.Here; h != nil {
-		p.Line("member %s: %s: %s", s.Member, standing(p, *h), h.Reason)
+		p.Line("member %s: %s: %s", s.Member, cli.Standing(p, *h), h.Reason)
 		if h.Hint != "" && h.Reason != s.Reason {
 			p.Line("  %s", h.Hint)
 		}
@@ -158,39 +158,6 @@ func also(p *cli.Printer, all, told []api.Obstacle) {
 			p.Line("  %s", o.Hint)
 		}
 	}
-}
-
-// headline is the state of the host in capitals.
-func headline(p *cli.Printer, s api.Status) string {
-	switch {
-	case !s.AsOf.Recorded.IsZero():
-		return p.Colour(cli.Yellow, "THE PAST")
-	case s.Elsewhere:
-		return p.Colour(cli.Yellow, "NOT HERE")
-	}
-	return standing(p, s.Standing)
-}
-
-// standing names what a host, or a member, does of what it is there for.
-func standing(p *cli.Printer, s api.Standing) string {
-	if s.Purpose != "" {
-		word, colour := strings.ToUpper(s.Purpose), cli.Green
-		if s.NotProving {
-			word, colour = "NOT "+word, cli.Red
-		}
-		return p.Colour(colour, word)
-	}
-	word, colour := "NOT SELLING", cli.Yellow
-	switch {
-	case s.Selling:
-		word, colour = "SELLING", cli.Green
-	case s.SellingUnknown:
-		word = "NOT KNOWN WHETHER SELLING"
-	}
-	if s.NotProving {
-		word, colour = word+", NOT PROVING", cli.Red
-	}
-	return p.Colour(colour, word)
 }
 
 func balanceRows(b *api.Balance) [][]string {

@@ -14,7 +14,7 @@ func (a *app) demoAggregationCommand() *cobra.Command {
 	var o demo.Options
 	cmd := &cobra.Command{
 		Use:   "aggregation",
-		Short: "Make aggregates of 60 CARs, have some rejected, and prove the rest in sectors",
+		Short: "Make aggregates of 60 CARs, have some rejected, and prove the rest",
 		Long: `Make aggregates of 60 CARs, and have them stored. A host reads the CARs and refuses those that are
 bad, one of each kind. Of the others it makes pieces, and of these aggregates of 1 MiB, which it offers to
 a broker, a process of its own.

@@ -11,7 +11,7 @@ func (a *app) demoDowntimeCommand() *cobra.Command {
 	var o demo.Options
 	cmd := &cobra.Command{
 		Use:   "downtime",
-		Short: "Watch three hosts for five days, and see who is suspended, reinstated and disqualified",
+		Short: "Watch three hosts for five days, and see who is suspended",
 		Long: `Watch three hosts for five days of chain time. Each is a process that proves a slot on a
 development chain, and answers who asks whether it is there; a fourth process watches them.
 

@@ -13,7 +13,7 @@ func (a *app) demoSectorsCommand() *cobra.Command {
 	var o demo.SectorOptions
 	cmd := &cobra.Command{
 		Use:   "sectors [FILE]",
-		Short: "Seal a file into sectors, prove it for some days, and see what can go wrong",
+		Short: "Seal a file into sectors, prove it, and see what can go wrong",
 		Long: `Seal a file into sectors and prove it for some days. Every part is real: the file is cut
 into pieces, and a host in a second process writes them into four sectors, seals them with
 commd, precommits them on a development chain, waits for their seeds, and proves their

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -29,7 +31,22 @@ func realMain() int {
 	a := &app{App: &cli.App{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Width:    columns(),
 		Machines: machines.API(),
 	}}
 	return a.run(ctx, os.Args[1:])
+}
+
+// columns is how many columns a line may have: what COLUMNS says, or what the terminal has. A file or another program
+// gets lines of any length, so that nothing in them is cut in two.
+func columns() int {
+	const least, usual = 40, 80
+	n, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err == nil && n > 0 {
+		return max(n, least)
+	}
+	if n, _, err = term.GetSize(int(os.Stdout.Fd())); err == nil {
+		return max(cmp.Or(n, usual), least)
+	}
+	return 0
 }

@@ -52,6 +52,13 @@ slower: it goes on from its events at the next start.`,
 		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			log := cli.NewLog(c.Config, cmd.ErrOrStderr())
 			begin.Settings = c.Recorded
+			if begin.Dry {
+				var err error
+				log = log.WithField("dry", true) // In each line: they tell of a sale as if it were one.
+				if c, err = a.beginDry(cmd, c, &begin, log); err != nil {
+					return err
+				}
+			}
 			err := run(cmd.Context(), c, begin, log)
 			if err == nil {
 				log.Info("the host has stopped")
@@ -62,6 +69,8 @@ slower: it goes on from its events at the next start.`,
 	config.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "start although, by its events or the chain, "+
 		"this host runs elsewhere; only if that process is gone for good")
+	cmd.Flags().BoolVar(&begin.Dry, "dry", false, "only record, beside the host, what it would have sold; nothing is "+
+		"sent, fetched or proven. hostnode dry shows it")
 	return cmd
 }
 
@@ -237,6 +246,9 @@ func running(p *node.Process, c config.Loaded) *api.Live {
 	}
 	if p.Development && c.API.Codex && len(c.Content.Sources) == 0 {
 		live.Reach = nil // What is bought through Codex's API is read here.
+	}
+	if p.Dir.Dry() { // It needs neither money nor data.
+		live.Balance, live.Reach = nil, nil
 	}
 	if p.Provider != nil {
 		live.Owed = p.Provider.Owed

@@ -16,9 +16,12 @@ import (
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/chain/rpc"
 	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerting"
+	cmdalerts "github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
@@ -86,10 +89,25 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 			Space: func(size events.Bytes) capacity.Space { return capacity.Space{Unsealed: size} },
 		}
 	}
+	desk := cmdalerts.NewDesk(cmdalerts.Config{
+		Command: ts.Getenv("ALERTS_COMMAND"), Log: logrus.NewEntry(log),
+	}, "", "")
+	running := make(chan *actors.Host, 1)
+	room, alerting, err := alerting.MakeRoom(node.Wiring{
+		Options: node.Options{Means: node.Means{Alerts: desk, Account: ports.Market.Account()}}, Node: &node.Node{},
+		Running: func(context.Context) *actors.Host {
+			h := <-running
+			running <- h
+			return h
+		},
+	})
+	ts.Check(err)
+	ports.Rooms = append(ports.Rooms, room)
 	host, err := actors.Start(ctx, actors.Config{
 		Node: "script", Version: "v1", ChainID: 31337, Genesis: events.Hash{1}, Contract: events.Address{9},
 	}, ports, logrus.NewEntry(log))
 	ts.Check(err)
+	running <- host
 	views, err := projections.Open(ctx, store, projections.Config{})
 	ts.Check(err)
 	views.Follow(ctx)
@@ -105,8 +123,9 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	server, err := api.Listen(socket, api.NewLive(api.LiveConfig{
 		Source: api.Source{
 			Account: ports.Market.Account(), DataDir: ts.Getenv("DATA"), Files: node.FilesOf(config.Config{}, dir.Layout),
+			Machines: machines.API(),
 		},
-		Host: host, Store: opened, Projector: views, Pieces: pieces, SectorSize: 2048,
+		Host: host, Answerers: []any{alerting}, Store: opened, Projector: views, Pieces: pieces, SectorSize: 2048,
 		Standing: func() (none rpc.Reachability) { return none }, Signing: func() string { return "" },
 		FeeLimit: func() (none tx.FeeLimit, _ bool) { return none, false },
 		Outage:   func() (none health.OutageFacts) { return none },
@@ -115,6 +134,7 @@ func host(ts *testscript.TestScript, _ bool, args []string) {
 	end := sync.OnceFunc(func() {
 		err := server.Close()
 		host.Kill()
+		desk.Close()
 		cancel()
 		ts.Check(errors.Join(err, views.Close(), store.Close(), dir.Close()))
 	})

@@ -69,7 +69,7 @@ func (q *NewContent) file(path string) error {
 
 func piece(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "piece CID", Short: "Show how a piece or a CAR stands: since when, for what, and until when it waits",
+		Use: "piece CID", Short: "Show how a piece or a CAR stands, and what it waits for",
 		Args: cobra.ExactArgs(1),
 	}
 	return cli.AsAt(a, cmd, func(ctx context.Context, b api.Backend, args []string) (Standing, error) {

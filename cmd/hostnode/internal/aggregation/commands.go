@@ -15,7 +15,7 @@ func Commands(a *cli.App) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
 	}
 	group := &cobra.Command{Use: "aggregation", Short: "Show what is made of CARs: pieces, aggregates and deals"}
-	queue := command("queue", "Show what waits: CARs to be read, pieces for an aggregate, aggregates for a deal")
+	queue := command("queue", "Show which CARs, pieces and aggregates wait, and for what")
 	return cli.Group(group,
 		cli.AsAt(a, queue, cli.Plain(ShowQueue), printQueue),
 		cli.AsAt(a, command("deals", "List the deals about aggregates: pending, approved and rejected"),

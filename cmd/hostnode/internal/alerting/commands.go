@@ -23,8 +23,23 @@ func Commands(a *cli.App) *cobra.Command {
 		return cli.AsAt(a, cmd, cli.Plain(List), printAlerts)
 	}
 	all := list("alerts")
-	all.AddCommand(list("list"), acknowledge(a), mute(a), unmute(a), test(a))
+	all.AddCommand(list("list"), acknowledge(a), completing(a, mute(a)), completing(a, unmute(a)), test(a))
 	return all
+}
+
+// completing has a shell complete the kinds of the alerts that are open or muted.
+func completing(a *cli.App, cmd *cobra.Command) *cobra.Command {
+	return cli.Completing(a, cmd, func(ctx context.Context, b api.Backend) (Recorded, error) {
+		return List.Ask(ctx, b, api.Then{})
+	}, func(all Recorded) (kinds []string) {
+		for _, one := range all.Open {
+			kinds = append(kinds, one.Kind)
+		}
+		for _, m := range all.Mutes {
+			kinds = append(kinds, m.Kind)
+		}
+		return kinds
+	})
 }
 
 func acknowledge(a *cli.App) *cobra.Command {
@@ -82,7 +97,7 @@ func unmute(a *cli.App) *cobra.Command {
 
 func test(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "test CHANNEL", Short: "Send a test through a channel (command, webhook), and say what was answered",
+		Use: "test CHANNEL", Short: "Send a test through a channel, and show what was answered",
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (Tested, error) {

@@ -182,7 +182,7 @@ var lengths = []struct {
 
 func muteForm(q *page.Asked) page.Form {
 	var kinds, long []string
-	for _, k := range health.AlertKinds() {
+	for _, k := range health.Kinds() {
 		kinds = append(kinds, string(k))
 	}
 	for _, l := range lengths {

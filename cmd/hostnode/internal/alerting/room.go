@@ -28,7 +28,20 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 			return err
 		})
 	})
-	running.Go(func() { clearSending(ctx, w) })
+	running.Go(func() {
+		limited := func() bool {
+			if w.Node.Market == nil { // A host without a chain, as in tests, sends nothing.
+				return false
+			}
+			_, is := w.Node.Market.FeeLimit()
+			return is
+		}
+		var unsigned func() bool
+		if w.Signer != nil {
+			unsigned = func() bool { _, is := w.Signer.Trouble(); return is }
+		}
+		clearSending(ctx, limited, unsigned, w.Alerts.Clear)
+	})
 	w.Node.OnClose(func() error {
 		cancel()
 		running.Wait()
@@ -74,11 +87,12 @@ func (o *orders) Try(ctx context.Context, channel string) (string, error) {
 const lookEvery = 15 * time.Second
 
 // clearSending clears the alerts about what keeps transactions from being sent, once each is over, until ctx ends. They
-// are raised by the parts that find it.
-func clearSending(ctx context.Context, w node.Wiring) {
-	var limited, unsigned health.Incident
-	over := func(kind health.AlertKind, why string) func() {
-		return func() { w.Alerts.Clear(health.Alert{Kind: kind, Cleared: time.Now(), Reason: why}) }
+// are raised by the parts that find it. limited says whether the limit on fees keeps them back, unsigned whether the
+// signer does; nil: there is no signer.
+func clearSending(ctx context.Context, limited, unsigned func() bool, clear func(health.Alert)) {
+	var fees, signer health.Incident
+	look := func(i *health.Incident, is bool, kind health.AlertKind, over string) {
+		i.Lasts(is, !is, func() {}, func() { clear(health.Alert{Kind: kind, Cleared: time.Now(), Reason: over}) })
 	}
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -88,11 +102,9 @@ func clearSending(ctx context.Context, w node.Wiring) {
 			return
 		case <-ticks.C:
 		}
-		_, is := w.Node.Market.FeeLimit()
-		limited.Lasts(is, !is, func() {}, over(health.AlertFeeLimit, "transactions go through"))
-		if w.Signer != nil {
-			_, is = w.Signer.Trouble()
-			unsigned.Lasts(is, !is, func() {}, over(health.AlertSigner, "the signer signs"))
+		look(&fees, limited(), health.AlertFeeLimit, "transactions go through")
+		if unsigned != nil {
+			look(&signer, unsigned(), health.AlertSigner, "the signer signs")
 		}
 	}
 }

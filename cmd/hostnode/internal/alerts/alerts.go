@@ -86,12 +86,16 @@ func New(cfg Config) *Sender {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Sender{
-		cfg: cfg, client: &http.Client{}, queue: make(chan waiting, maxQueued),
+		cfg: cfg, client: &http.Client{CheckRedirect: asAnswered}, queue: make(chan waiting, maxQueued),
 		done: make(chan struct{}), cancel: cancel,
 	}
 	go s.run(ctx)
 	return s
 }
+
+// asAnswered has a redirect be an answer like any other that is no success: if it were followed, the alert would be
+// asked for elsewhere without its body, or told to an address that the operator has not named.
+func asAnswered(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Send queues an alert, any value with a JSON form. It never blocks: when too many
 // wait, the alert is dropped, and the log says so. A nil Sender delivers nothing.

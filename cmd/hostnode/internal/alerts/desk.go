@@ -37,17 +37,20 @@ type Desk struct {
 	mu     sync.Mutex
 	known  func() (view.Alerts, bool)
 	raised map[alert.Key]alert.Raise // by this process, and not cleared
-	waits  []room.Order
-	kept   bool // the file has what waits
-	failed bool // the newest order could not be recorded
-	news   chan struct{}
+	// sending are the orders about alerts of which one is being delivered, in their order: what follows a delivery
+	// waits for it, so that its outcome is recorded first.
+	sending map[alert.Key][]*sent
+	waits   []room.Order
+	kept    bool // the file has what waits
+	failed  bool // the newest order could not be recorded
+	news    chan struct{}
 }
 
 // NewDesk returns a desk of a member of a host, or of the host, with what an earlier process could not have recorded.
 func NewDesk(cfg Config, member, file string) *Desk {
 	d := &Desk{
 		Sender: New(cfg), member: member, file: file, raised: map[alert.Key]alert.Raise{},
-		news: make(chan struct{}, 1),
+		news: make(chan struct{}, 1), sending: map[alert.Key][]*sent{},
 	}
 	if file == "" {
 		return d
@@ -103,13 +106,44 @@ func (d *Desk) Raise(a health.Alert) {
 	d.mu.Unlock()
 	if quiet {
 		d.remember(a)
-		d.put(room.Order{Raise: &r})
+		d.follow(r.Key, room.Order{Raise: &r})
 		return
 	}
+	d.mu.Lock()
+	s := &sent{order: room.Order{Raise: &r}}
+	d.sending[r.Key] = append(d.sending[r.Key], s)
+	d.mu.Unlock()
 	d.send(a, func(took []string) {
-		r.Delivered = took
-		d.put(room.Order{Raise: &r})
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		r.Delivered, s.done = took, true
+		d.settle(r.Key)
 	})
+}
+
+// sent is an order that waits for the outcome of a delivery: its own, until it is done, or one before it.
+type sent struct {
+	order room.Order
+	done  bool
+}
+
+// follow has an order recorded after those about the same alert that came before.
+func (d *Desk) follow(key alert.Key, o room.Order) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sending[key] = append(d.sending[key], &sent{order: o, done: true})
+	d.settle(key)
+}
+
+// settle has the orders about an alert wait for the record, up to one whose delivery is not done. mu must be held.
+func (d *Desk) settle(key alert.Key) {
+	for len(d.sending[key]) > 0 && d.sending[key][0].done {
+		d.put(d.sending[key][0].order)
+		d.sending[key] = d.sending[key][1:]
+	}
+	if len(d.sending[key]) == 0 {
+		delete(d.sending, key)
+	}
 }
 
 // covers reports whether an alert that is open says all that a new one would.
@@ -138,7 +172,7 @@ func (d *Desk) Clear(a health.Alert) {
 		return o.Kind == key.Kind && o.Member == key.Member && o.Subject == key.Subject
 	})
 	if mine || open || !known {
-		d.put(room.Order{Clear: &alert.Clear{Key: key, Reason: events.HideSecrets(a.Reason, d.cfg.Secrets)}})
+		d.follow(key, room.Order{Clear: &alert.Clear{Key: key, Reason: events.HideSecrets(a.Reason, d.cfg.Secrets)}})
 	}
 }
 
@@ -152,10 +186,8 @@ func (d *Desk) recorded() (view.Alerts, bool) {
 	return known()
 }
 
-// put has an order wait for the record.
+// put has an order wait for the record. mu must be held.
 func (d *Desk) put(o room.Order) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if len(d.waits) >= maxUnrecorded {
 		d.cfg.Log.Errorf("an alert is not recorded, because %d wait for the event store", maxUnrecorded)
 		return

@@ -207,3 +207,65 @@ func TestAnAlertmanagerKnowsAnAlertByItsLabelsUntilItIsOver(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// An alert that is over, or raised again, before a channel has taken it: what follows is recorded behind it, so that it
+// is neither open for ever nor delivered twice.
+func TestWhatHappensDuringADeliveryIsRecordedBehindIt(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer server.Close()
+	d := newDesk(t, server.URL, "")
+	d.Raise(raised(health.AlertChain, "silent"))
+	<-arrived
+	d.Raise(raised(health.AlertChain, "silent"))
+	d.Clear(health.Alert{Kind: health.AlertChain, Reason: "blocks come"})
+	d.Raise(raised(health.AlertChain, "silent again"))
+	close(release)
+	<-arrived
+	var told []string
+	for _, o := range recorded(t, d, 4) {
+		if o.Raise != nil {
+			told = append(told, fmt.Sprintf("%s: %d", o.Raise.Text, len(o.Raise.Delivered)))
+		} else {
+			told = append(told, o.Clear.Reason)
+		}
+	}
+	if diff := cmp.Diff([]string{"silent: 1", "silent: 0", "blocks come", "silent again: 1"}, told); diff != "" {
+		t.Errorf("recorded (-want +got):\n%s", diff)
+	}
+	d.Close()
+}
+
+// Texts of others are bounded by the record and harmless as JSON, in both formats; a redirect is no taking.
+func TestHostileTextsAreHarmlessInWhatIsPosted(t *testing.T) {
+	for _, format := range []string{alerts.FormatHostnode, alerts.FormatAlertmanager} {
+		url, got := hook(t, http.StatusOK)
+		s := alerts.New(alerts.Config{Webhook: url, Format: format, Timeout: time.Minute, Log: logrus.NewEntry(logrus.New())})
+		for _, text := range []string{"<img src=x onerror=alert(1)>", "\u202eevil", "nul\x00", strings.Repeat("x", 10_000), "\xff"} {
+			a := raised(health.AlertNotBelieved, text)
+			if _, err := s.Deliver(t.Context(), alerts.ChannelWebhook, a); err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll((<-got).Body)
+			if !json.Valid(body) || strings.ContainsAny(string(body), "<>\x00") {
+				t.Errorf("%s: %.100q", format, body)
+			}
+		}
+		s.Close()
+	}
+}
+
+func TestARedirectIsNotFollowedWithTheBodyOfAnAlert(t *testing.T) {
+	other, got := hook(t, http.StatusOK)
+	server := httptest.NewServer(http.RedirectHandler(other, http.StatusFound))
+	defer server.Close()
+	s := alerts.New(alerts.Config{Webhook: server.URL, Timeout: time.Minute, Log: logrus.NewEntry(logrus.New())})
+	defer s.Close()
+	answer, err := s.Deliver(t.Context(), alerts.ChannelWebhook, anAlert(7))
+	if err == nil || len(got) > 0 {
+		t.Errorf("taken: %q, %d asked elsewhere", answer, len(got))
+	}
+}

@@ -94,6 +94,8 @@ type Status struct {
 
 	Account string `json:"account,omitempty"`
 	DataDir string `json:"dataDir"`
+	// Dry says that nothing is really sold: this is a dry run, or its record.
+	Dry     bool   `json:"dry,omitempty"`
 	Version string `json:"version,omitempty"`
 	// Epoch counts the starts of the host; Since is the last one.
 	Epoch   uint64    `json:"epoch"`

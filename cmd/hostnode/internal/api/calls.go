@@ -56,6 +56,11 @@ var (
 	ListProofs       = Question("proofs", "The proofs that slots owed, the newest period first", Reports.Proofs)
 	ListQueued       = Question("queue/slots", "The slots that wait, with their places and what they wait for",
 		Reports.QueuedSlots)
+	ShowPrices = Question("prices", "What clients asked for lately, and what the availabilities match of it",
+		Reports.Prices)
+	PreviewOffer = Inspect("availabilities/preview", "How many of the newest requests an offer would match",
+		Reports.PreviewOffer)
+	ShowDry = Question("dry", "What a dry run would have sold, at most", plain[Reports, Then](Reports.Dry))
 )
 
 // AllSales asks for sales page by page, until it has all.
@@ -168,6 +173,7 @@ func Calls() []Route {
 		watching{},
 		ShowEarnings, ListDays,
 		ListSlotEarnings, ListAvailabilityEarnings, ListDuties, ListPeriods, ListTransactions, ListProofs, ListQueued,
+		ShowPrices, PreviewOffer, ShowDry,
 		ListAlerts, BeginCheck, ListChecks, ShowCheck, CancelCheck, ListSettings, ListSettingChanges,
 	}
 	for _, verb := range slices.Sorted(maps.Keys(sectorOrders)) {

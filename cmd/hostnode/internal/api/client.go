@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -21,6 +22,8 @@ import (
 const (
 	// maxAnswer is the most bytes of an answer: 10,000 sales have about 15 MB.
 	maxAnswer = 256 << 20
+	// maxRefusal is the most bytes of a refusal.
+	maxRefusal = 1 << 16
 	// dialTime is how long a host may take to accept; it is on the same machine.
 	dialTime = 5 * time.Second
 	// pingTime is how long a host may take to answer a ping, for which it reads nothing.
@@ -143,6 +146,42 @@ func over[A any](ctx context.Context, c *Client, method, path string, q any) (an
 		return answer, fmt.Errorf("read the host's answer: %w", err)
 	}
 	return answer, nil
+}
+
+// Follow calls heard for each event that the host records from now on, until the host ends the connection, nothing has
+// come for longer than its signs of life do, or ctx ends. There is always an error.
+func (c *Client) Follow(ctx context.Context, heard func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hostnode"+Root+Watch, nil)
+	if err != nil {
+		return fmt.Errorf("follow the host: %w", err)
+	}
+	silent := time.AfterFunc(2*heartbeat, cancel)
+	defer silent.Stop()
+	w, err := c.http.Do(r)
+	if err != nil {
+		return c.unanswered(ctx, err)
+	}
+	defer w.Body.Close()
+	if w.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(w.Body, maxRefusal)) // Whatever came says what is wrong.
+		return refusal(w, text)
+	}
+	// A line may be longer than what is read at once; what it says is not asked for here.
+	for lines := bufio.NewReader(w.Body); ; {
+		line, more, err := lines.ReadLine()
+		for ; more && err == nil; _, more, err = lines.ReadLine() {
+			silent.Reset(2 * heartbeat)
+		}
+		if err != nil {
+			return c.unanswered(ctx, err)
+		}
+		silent.Reset(2 * heartbeat)
+		if bytes.HasPrefix(line, []byte("data:")) {
+			heard()
+		}
+	}
 }
 
 // unanswered tells a host that does not run from a caller who gave up.

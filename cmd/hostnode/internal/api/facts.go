@@ -27,6 +27,11 @@ func (s *Status) judge(f health.Facts) {
 		here := standing(f, health.Judge(f))
 		s.Here = &here
 	}
+	if s.Dry {
+		why := dryObstacle(s.DataDir)
+		s.Selling, s.SellingUnknown, s.Reason, s.Hint = false, false, why.Reason, why.Hint
+		s.Readiness = slices.Insert(s.Readiness, 0, why)
+	}
 	for _, c := range health.Warnings(f) {
 		s.Warnings = append(s.Warnings, obstacle(c))
 	}

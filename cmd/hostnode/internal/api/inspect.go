@@ -51,6 +51,11 @@ type Reports interface {
 	Proofs(ctx context.Context, q ProofsQuestion) (Proofs, error)
 	// QueuedSlots are those that wait, in the order in which they are looked at.
 	QueuedSlots(ctx context.Context, q QueueQuestion) (QueuedSlots, error)
+	// Prices is what clients asked for lately, and PreviewOffer how much of that an offer would match.
+	Prices(ctx context.Context, q PricesQuestion) (Prices, error)
+	PreviewOffer(ctx context.Context, q PreviewQuestion) (Preview, error)
+	// Dry is what a dry run would have sold.
+	Dry(ctx context.Context) (Dry, error)
 }
 
 // PageQuestion asks for a page of a list.

@@ -27,6 +27,8 @@ type Ready struct {
 	Selling bool `json:"selling"`
 	// Obstacles are what is in the way, each with a code, a reason and what to do.
 	Obstacles []Obstacle `json:"obstacles"`
+	// Dry says that this is a dry run, which is never ready.
+	Dry bool `json:"dry,omitempty"`
 }
 
 // statusSource is a backend that knows how the host is.
@@ -63,5 +65,5 @@ func probes(mux *http.ServeMux, b Backend, log *logrus.Entry) {
 
 func readiness(b Backend, s Status) Ready {
 	_, starting := b.(*Standby)
-	return Ready{!starting && !s.NotProving, s.Selling, s.Readiness}
+	return Ready{!starting && !s.NotProving && !s.Dry, s.Selling, s.Readiness, s.Dry}
 }

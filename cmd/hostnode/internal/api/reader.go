@@ -356,7 +356,8 @@ func (r *reader) notSold(ctx context.Context, slot string, unknown error) (Story
 // status fills in what the events tell.
 func (r *reader) status() Status {
 	s := Status{
-		AsOf: r.asOf(), DataDir: r.DataDir, Member: r.Member, Ledger: r.ownLedger(), Queue: r.queue(),
+		AsOf: r.asOf(), DataDir: r.DataDir, Dry: datadir.At(r.DataDir).Dry(), Member: r.Member,
+		Ledger: r.ownLedger(), Queue: r.queue(),
 		Phases: map[string]int{}, Sectors: r.sectorSummary(),
 		Standing: Standing{Readiness: []Obstacle{}}, Views: projections.Status{AsOf: r.views.AsOf()},
 	}

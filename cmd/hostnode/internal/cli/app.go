@@ -13,6 +13,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/dry"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
@@ -33,7 +34,10 @@ type App struct {
 	Now            func() time.Time
 	// Terminal says that Stdout may be coloured.
 	Terminal bool
+	// Width is how many columns a line of Stdout may have; 0: any number.
+	Width int
 
+	Dry       bool // the commands are about the dry runs of the host
 	JSON      bool // --json
 	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.
@@ -50,7 +54,12 @@ type App struct {
 // Settings reads the configuration for a command.
 func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
-	a.Secrets, a.DataDir, a.Config = c.Secrets(), c.DataDirFlag(), c.Config
+	a.Secrets, a.DataDir = c.Secrets(), c.DataDirFlag()
+	if a.Dry {
+		c.Config = dry.Place(c.Config)
+		a.DataDir = " --data-dir " + c.DataDir
+	}
+	a.Config = c.Config
 	return c, err
 }
 
@@ -157,6 +166,9 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 // account is the address of the key file or, without one, or with a signer, account.address. A command that only
 // looks needs neither.
 func (a *App) account(c config.Loaded, want Access) (events.Address, error) {
+	if dir := datadir.At(c.DataDir); dir.Dry() { // Its key is elsewhere.
+		return dir.Owner()
+	}
 	address := c.AccountAddress()
 	if c.Account.Signer != "" {
 		return address, nil

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +19,7 @@ import (
 type Printer struct {
 	out      strings.Builder
 	Terminal bool
+	Width    int // App.Width
 	Now      time.Time
 	DataDir  string // App.DataDir
 	// Token is what amounts are shown in; zero: base units.
@@ -28,14 +28,19 @@ type Printer struct {
 
 // NewPrinter begins what the program says.
 func (a *App) NewPrinter() *Printer {
-	return &Printer{Terminal: a.Terminal, Now: a.Now(), DataDir: a.DataDir, Token: a.Shown()}
+	return &Printer{Terminal: a.Terminal, Width: a.Width, Now: a.Now(), DataDir: a.DataDir, Token: a.Shown()}
 }
 
-// Command is a command to type next.
-func (p *Printer) Command(words string) string { return "hostnode " + words + p.DataDir }
+// Command is a command to type next. It stays in one line: a part of it could be another command.
+func (p *Printer) Command(words string) string {
+	return strings.ReplaceAll("hostnode "+words+p.DataDir, " ", hardSpace)
+}
+
+// hardSpace ends no line; it is printed as a space.
+const hardSpace = "\u00a0"
 
 // Text is all of it.
-func (p *Printer) Text() string { return Harmless(p.out.String()) }
+func (p *Printer) Text() string { return strings.ReplaceAll(Harmless(p.out.String()), hardSpace, " ") }
 
 // Harmless escapes what a terminal would obey, apart from our own colours:
 // anybody who may append can choose the names of streams and events.
@@ -69,7 +74,13 @@ func rewritten(text string, doubtful func(rune) bool, write func(r rune, raw str
 	return out.String()
 }
 
-var ourColour = regexp.MustCompile("^\x1b\\[(0|" + Green + "|" + Yellow + "|" + Red + ")m")
+// reset ends a colour.
+const reset = "\x1b[0m"
+
+var (
+	ourColours = regexp.MustCompile("\x1b\\[(0|" + Green + "|" + Yellow + "|" + Red + ")m")
+	ourColour  = regexp.MustCompile("^" + ourColours.String())
+)
 
 // commands reports whether a terminal does anything else with a character than
 // Show it, such as change the direction of writing.
@@ -89,7 +100,7 @@ func (p *Printer) inLine(text string) string {
 	})
 }
 
-// Line writes one line, whatever texts are in it.
+// Line writes one line, or as many as the terminal needs for it, whatever texts are in it.
 func (p *Printer) Line(format string, args ...any) {
 	for i, arg := range args {
 		switch text := arg.(type) {
@@ -101,25 +112,20 @@ func (p *Printer) Line(format string, args ...any) {
 			args[i] = p.inLine(text.String())
 		}
 	}
-	fmt.Fprintf(&p.out, format, args...)
-	p.out.WriteByte('\n')
+	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+		p.out.WriteString(paragraph(line, p.Width) + "\n")
+	}
 }
 
-// Rows writes aligned columns. Each cell is a part of one line, whatever it contains.
+// Rows writes aligned columns, which fit the terminal. Whatever a cell contains, it cannot look like another one.
 func (p *Printer) Rows(rows [][]string) {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, cell := range r {
-			cells[i] = p.inLine(cell)
+	cells := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			cells[i] = append(cells[i], p.inLine(cell))
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
-	_ = w.Flush() // A strings.Builder takes everything.
-	for line := range strings.Lines(text.String()) {
-		p.out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	p.out.WriteString(columns(cells, p.Width))
 }
 
 // Given leaves out the rows of two cells that say nothing.
@@ -152,7 +158,7 @@ func (p *Printer) Colour(code, text string) string {
 	if !p.Terminal {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + code + "m" + text + reset
 }
 
 // Bar draws a part of a whole, on a terminal only.

@@ -180,6 +180,9 @@ func (s setting) check(v reflect.Value) error {
 		if slices.Contains(choices, v.String()) {
 			return nil
 		}
+		if best := Nearest(v.String(), slices.Values(choices)); best != "" {
+			return fmt.Errorf("no such choice, did you mean %s?", best)
+		}
 		return errors.New("no such choice")
 	}
 	if v.Kind() == reflect.Slice {

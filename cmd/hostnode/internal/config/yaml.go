@@ -111,21 +111,26 @@ func (s setting) setNode(n *yaml.Node) error {
 	return s.refuse("", errors.New("it takes a plain value"))
 }
 
-// suggest returns the known word that is closest, if it is close.
+// suggest names the known word that is closest.
 func suggest(word string, known iter.Seq[string]) string {
+	if best := Nearest(word, known); best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return "; `hostnode config example` lists all"
+}
+
+// Nearest returns the known word that is closest to what was typed; empty: none is close.
+func Nearest(word string, known iter.Seq[string]) string {
 	const near = 4 // edits; more is another word
-	best, distance := "", near
+	best, distance := "", min(near, (len(word)+3)/2)
 	for k := range known {
 		row := Edits(strings.ToLower(word), strings.ToLower(k))
 		d := row[len(row)-1]
-		if d < distance || d == distance && k < best {
+		if d < distance || d == distance && best != "" && k < best {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return "; `hostnode config example` lists all"
-	}
-	return "; did you mean " + best + "?"
+	return best
 }
 
 // Edits are the Levenshtein distances of a word to each beginning of another one, the shortest first. Of

@@ -34,7 +34,7 @@ func Commands(a *cli.App) *cobra.Command {
 			_, offending := opinion(n, n.RuleSet)
 			return offending
 		}),
-		about("show", "Show the windows of a node, what they mean, and what would change it", printShown),
+		about("show", "Show the windows of a node, and what would change it", printShown),
 		about("history", "Show what was decided about a node, by whom and why", printHistory),
 		about("windows", "Show the windows of a node, with who audited it", printWindows),
 		cli.AsAt(a, rules, cli.Plain(ShowRules), printRules),
@@ -42,7 +42,7 @@ func Commands(a *cli.App) *cobra.Command {
 		ordering(a, "reinstate", "Reinstate a node; its windows until now count no more"),
 		ordering(a, "disqualify", "Disqualify a node, until a person reinstates it"),
 		ordering(a, "exit", "Watch a node no more, because it has left"),
-		ordering(a, maintenance, "Say how long a node may be away and, with --reason, announce that it will be"),
+		ordering(a, maintenance, "Say how long a node may be away and, with --reason, announce it"),
 	)
 }
 

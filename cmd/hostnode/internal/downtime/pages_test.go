@@ -42,7 +42,7 @@ func TestOrdersAboutANodeAreCheckedAndNotLost(t *testing.T) {
 	b := nodesAfter(t, 20)
 	for want, form := range map[string]url.Values{
 		"no host answers": {"do": {"decide"}, "verb": {"reinstate"}, "reason": {"typed"}},
-		"no time like":       {"do": {"maintenance"}, "from": {"tomorrow"}, "until": {""}, "why": {"typed"}},
+		"no time like":    {"do": {"maintenance"}, "from": {"tomorrow"}, "until": {""}, "why": {"typed"}},
 	} {
 		status, body := b.Post(t, "/page/nodes/north", form)
 		if status < 400 || !strings.Contains(body, want) || !strings.Contains(body, `value="typed"`) {

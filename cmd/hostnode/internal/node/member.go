@@ -34,7 +34,7 @@ func (p *Process) who(ctx context.Context) (events.Address, *ecdsa.PrivateKey, e
 	if err != nil {
 		return owner, nil, err
 	}
-	if c.Clustered() && !c.Account.Transactions {
+	if p.begin.Dry || c.Clustered() && !c.Account.Transactions {
 		return c.AccountAddress(), nil, nil
 	}
 	account, key, err := p.keyOf(owner)

@@ -27,6 +27,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerts"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/dry"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/internal/retry"
@@ -38,6 +39,8 @@ import (
 // Means are what a host needs besides its settings.
 type Means struct {
 	Dir datadir.Layout
+	// Dry sends, stores and proves nothing (package dry). There is neither key, signer, cluster nor rooms then.
+	Dry bool
 	// Store is the event store; the caller closes it after the node. Nil: the start is
 	// waiting for it, and the node only proves.
 	Store events.Store
@@ -163,6 +166,9 @@ const (
 	minGasPrice = 2_000_000_000 // wei
 )
 
+// LeastWei is that in wei: with less, no slot is taken.
+func LeastWei() events.Amount { return events.NewAmount(minGas * minGasPrice) }
+
 // Start opens everything and starts the host. It waits for a chain that does
 // not answer, with a warning now and then, until ctx ends; the wrong chain is
 // an error.
@@ -224,9 +230,11 @@ func (n *Node) start(ctx context.Context, o Options) error {
 		return fmt.Errorf("set up the download of content: %w", err)
 	}
 	n.Content = fetcher
-	slots, err := n.prover(o)
-	if err != nil {
-		return err
+	var slots *prover.SlotProver
+	if !o.Dry {
+		if slots, err = n.prover(o); err != nil {
+			return err
+		}
 	}
 	n.alerts = o.Alerts
 	if err := n.dial(ctx, o); err != nil {
@@ -238,7 +246,7 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	id := n.Market.Identity()
 	cfg.ChainID, cfg.Genesis, cfg.Contract = id.ChainID, id.Genesis, o.Chain.Marketplace
 	cfg.Overhead = storage.Overhead
-	cfg.MinWei = events.NewAmount(minGas * minGasPrice)
+	cfg.MinWei = LeastWei()
 	cfg.Quota = o.Quota
 	cfg.Alert, cfg.AlertOver = n.alerts.Raise, n.alerts.Clear
 	sealing, err := n.openSectors(ctx, o)
@@ -259,6 +267,11 @@ func (n *Node) start(ctx context.Context, o Options) error {
 	}
 	if o.Cluster != nil && o.sends() {
 		ports.Account = ownAccount{n.Market, o.Store, o.Dir.Outbox()}
+	}
+	if o.Dry {
+		if ports, err = dry.Ports(ctx, ports, n.Market); err != nil {
+			return err
+		}
 	}
 	started := make(chan struct{})
 	if err := n.makeRooms(o, &ports, cfg.Alert, started); err != nil {
@@ -326,7 +339,7 @@ func (n *Node) dial(ctx context.Context, o Options) error {
 	}
 	// With an unused outbox it waits for the event store as well.
 	err := retry.Until(ctx, dialPause, func() (err error) {
-		if o.Cluster != nil { // A member of a host sends transactions only while it has the term.
+		if o.Cluster != nil || o.Dry { // A member sends transactions only while it has the term, a dry run never.
 			n.Market, err = chain.DialReader(ctx, cfg)
 		} else {
 			n.Market, err = chain.Dial(ctx, cfg, o.Store, o.Dir.Outbox())

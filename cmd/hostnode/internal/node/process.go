@@ -73,6 +73,8 @@ type Process struct {
 type Begin struct {
 	// Version of the program, for the record.
 	Version string
+	// Dry sends, stores and proves nothing (package dry), in a directory of its own.
+	Dry bool
 	// TakeOver starts although, by the events or the chain, the host runs elsewhere.
 	TakeOver bool
 	// Rooms make the rooms of further machines.
@@ -91,6 +93,9 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 	dir, err := datadir.Open(c.DataDir, time.Now())
 	if err != nil {
 		return nil, err
+	}
+	if err := dir.For(o.Dry); err != nil {
+		return nil, errors.Join(err, dir.Close())
 	}
 	p := &Process{Dir: dir, log: log, config: c, begin: o, cancel: func() {}}
 	key, err := alertKey(c.Alerts.KeyFile)
@@ -270,10 +275,14 @@ func (p *Process) settings() []membership.Given {
 
 // parts are what a node needs besides the record and the chain.
 func (p *Process) parts(ctx context.Context, account events.Address, key *ecdsa.PrivateKey) (Parts, error) {
-	provingKeys, err := p.loadKeys(ctx)
+	var provingKeys *prover.Keys
+	var err error
+	if !p.begin.Dry {
+		provingKeys, err = p.loadKeys(ctx)
+	}
 	parts := Parts{
 		Means: Means{
-			Dir: p.Dir.Layout, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
+			Dir: p.Dir.Layout, Dry: p.begin.Dry, Account: account, Key: key, Signer: p.signer.Load(), Keys: provingKeys,
 			Alerts: p.alerts, Rooms: p.begin.Rooms, Local: p.begin.Local, Config: p.config,
 			Waits: p.start.waits, Log: p.log,
 		},

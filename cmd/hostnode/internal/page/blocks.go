@@ -113,15 +113,17 @@ func (Table) template() string { return "table" }
 // Row adds one.
 func (t *Table) Row(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// Numeric reports whether a column has numbers, so that its head is set above them.
-func (t Table) Numeric(column int) bool { return len(t.Rows) > 0 && t.Rows[0][column].Number }
-
 // Columns pairs a row's cells with the heads of their columns.
 func (t Table) Columns(row []Cell) (pairs []Fact) {
 	for i, c := range row {
 		pairs = append(pairs, Fact{t.Heads[i], c})
 	}
 	return pairs
+}
+
+// Number reports whether a column has numbers, by its first row.
+func (t Table) Number(column int) bool {
+	return len(t.Rows) > 0 && column < len(t.Rows[0]) && t.Rows[0][column].Number
 }
 
 // Filter is a choice above a table.
@@ -248,8 +250,8 @@ type BarAt struct {
 	X, Y, Width, Height float64
 }
 
-// Width is that of the whole chart.
-func (b Bars) Width() float64 { return max(1, float64(len(b.Bars))) * barWidth }
+// Width is that of the whole chart. A few bars do not fill it.
+func (b Bars) Width() float64 { return float64(max(30, len(b.Bars))) * barWidth }
 
 // Height is that of the whole chart.
 func (Bars) Height() float64 { return chartHeight }

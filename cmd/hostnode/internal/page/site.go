@@ -265,7 +265,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		l.Told = Notice{Level: Bad, Text: reason}
 	}
 	l.Add(Form{
-		Head: Head{ID: "signin", Note: "A token is made on the host's machine: hostnode token add NAME --scope operate"},
+		Head: Head{ID: "signin", Note: "A token is made on the host's machine: hostnode token new NAME --scope operate"},
 		Of:   access.SignInPath, Button: "Sign in", Asks: false,
 		Fields: []Field{
 			{Name: "token", Label: "Token", Required: true}, Hidden("next", r.URL.Query().Get("next")),

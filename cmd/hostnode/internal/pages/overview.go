@@ -12,6 +12,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/projections"
 	view "github.com/hostnode/hostnode/projections/alert"
 )
 
@@ -31,22 +32,13 @@ func overview(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Add(page.Join{Each: []page.Block{earned, space(s)}})
+	v.Add(page.Join{Each: []page.Block{earned, spaceOf(s.Ledger)}})
 	due, err := dutiesAhead(ctx, q)
 	if err != nil {
 		return v, err
 	}
 	v.Add(due)
-	if !s.Queue.Paused {
-		v.Add(page.Form{
-			Head: page.Head{ID: "pause", Title: "Take no more slots"}, Do: "pause", Button: "Pause the queue",
-			Fields: []page.Field{{Name: "reason", Label: "Reason", Value: q.Typed("reason", "")}},
-		})
-	} else {
-		v.Add(page.Form{
-			Head: page.Head{ID: "resume", Title: "Take slots again"}, Do: "resume", Button: "Resume the queue",
-		})
-	}
+	v.Add(pausing(q, s.Queue))
 	return v, nil
 }
 
@@ -252,9 +244,8 @@ func income(ctx context.Context, q *page.Asked) (page.Facts, error) {
 	return f, nil
 }
 
-// space is how the quota is used.
-func space(s api.Status) page.Parts {
-	l := s.Ledger
+// spaceOf is how the quota is used.
+func spaceOf(l projections.Ledger) page.Parts {
 	p := page.Parts{
 		Head:  page.Head{ID: "space", Title: "Space"},
 		Whole: fmt.Sprintf("%s quota, %s of it not on offer", cli.Size(l.Quota), cli.Size(l.Unallocated)),

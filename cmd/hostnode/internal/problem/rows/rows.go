@@ -109,6 +109,7 @@ var hostRows = []problem.Row{
 	{Code: "other-chain", Status: http.StatusConflict, Is: actors.ErrOtherChain},
 	{Code: "data-dir-in-use", Status: http.StatusConflict, Is: datadir.ErrInUse},
 	{Code: "data-dir-newer", Status: http.StatusConflict, Is: datadir.ErrNewerFormat},
+	{Code: "data-dir-dry", Status: http.StatusConflict, Is: datadir.ErrDry},
 	{Code: "data-dir-empty", Status: http.StatusNotFound, Is: datadir.ErrEmpty},
 	{Code: "data-dir-format", Status: http.StatusConflict, Is: datadir.ErrFormat},
 	{Code: "socket-path", Status: http.StatusConflict, Is: datadir.ErrSocketPath},
