@@ -90,7 +90,7 @@ func printSectors(p *cli.Printer, s api.Sectors) error {
 	for _, one := range s.Provider.Sectors {
 		rows = append(rows, []string{
 			fmt.Sprint(one.SectorNumber), one.State, cli.Clock(one.Since), cli.Size(one.Size),
-			stepOf(one, now[one.SectorNumber]),
+			cli.SectorStep(one, now[one.SectorNumber]),
 			cli.Size(one.Space.Unsealed + one.Space.Sealed + one.Space.Tree + one.Space.Scratch),
 			money.Base(one.Deposit), waitsNow(one, now[one.SectorNumber]),
 		})
@@ -132,25 +132,6 @@ func stateCounts(all []projections.StateCount) string {
 		counts = append(counts, fmt.Sprintf("%d %s", c.Sectors, c.State))
 	}
 	return strings.Join(counts, ", ")
-}
-
-// stepOf is the step of a sector; now may be nil.
-func stepOf(s projections.Sector, now *api.SectorNow) string {
-	step := s.Step
-	if s.Attempt > 1 {
-		step += fmt.Sprintf(" (attempt %d)", s.Attempt)
-	}
-	if now != nil && now.Progress > 0 && s.Step != "" {
-		const percent = 100
-		step += fmt.Sprintf(", %.0f %%", percent*now.Progress)
-	}
-	if now != nil && !now.CallSince.IsZero() && s.Step != "" {
-		step += ", since " + cli.Clock(now.CallSince)
-		if now.CallMoved.After(now.CallSince) {
-			step += ", last progress at " + cli.Clock(now.CallMoved)
-		}
-	}
-	return step
 }
 
 // waitsNow says what a sector waits for; now may be nil.
@@ -233,8 +214,8 @@ func printSector(p *cli.Printer, answer api.Sector) error {
 			money.Base(s.DepositReturned), money.Base(s.DepositLost))},
 	}
 	p.Rows(append(rows, cli.Given([][]string{
-		{"step", stepOf(s, answer.Now)},
-		{"on the contract", chainSays(answer.Chain)},
+		{"step", cli.SectorStep(s, answer.Now)},
+		{"on the contract", cli.OnContract(answer.Chain)},
 		{"last error", s.LastErr},
 		{"forced by", s.ForcedBy},
 		{"wanted by", s.Wanted},
@@ -262,23 +243,6 @@ func printSector(p *cli.Printer, answer api.Sector) error {
 	}
 	p.AsOf(answer.AsOf)
 	return nil
-}
-
-// chainSays is what the contract has of a sector; empty: nothing, or it was not asked.
-func chainSays(c *api.SectorChain) string {
-	if c == nil {
-		return ""
-	}
-	proven := "no window proven yet, or the last one missed"
-	if c.LastProven > 0 {
-		proven = fmt.Sprintf("last proven in the window from block %d", c.LastProven)
-	}
-	if c.Faulty {
-		proven = "faulty"
-	}
-	return fmt.Sprintf("expires at block %d; deadline %d, partition %d; %s; "+
-		"%s left of the deposit, %s a period as reward",
-		c.Expiration, c.Deadline, c.Partition, proven, money.Base(c.Deposit), money.Base(c.RewardPerPeriod))
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.

@@ -5,6 +5,7 @@ package aggregation
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/events"
@@ -48,6 +49,8 @@ type Queue struct {
 	Contents   Waiting[view.Content] `json:"contents"`
 	Pieces     Waiting[view.Piece]   `json:"pieces"`
 	Aggregates Waiting[view.Ferry]   `json:"aggregates"`
+	// Refused are the newest CARs that were refused, the newest first; Count is how often one was.
+	Refused Waiting[view.Content] `json:"refused"`
 }
 
 // Waiting is a queue, the first in it at first.
@@ -59,11 +62,14 @@ type Waiting[T any] struct {
 func (r reader) queue(context.Context, api.Then) (Queue, error) {
 	contents, cargo := only[view.Contents](r, events.CategoryContent), only[view.Cargo](r, events.CategoryCargo)
 	aggregates := view.AggregateQueue(cargo, r.all())
+	refused := append([]view.Content{}, contents.Latest...)
+	slices.Reverse(refused)
 	return Queue{
 		AsOf:       r.AsOf,
 		Contents:   Waiting[view.Content]{contents.Waiting, append([]view.Content{}, contents.Queue...)},
 		Pieces:     Waiting[view.Piece]{cargo.Queued, append([]view.Piece{}, cargo.Queue...)},
 		Aggregates: Waiting[view.Ferry]{len(aggregates), aggregates},
+		Refused:    Waiting[view.Content]{int(contents.Refused), refused}, //nolint:gosec // A count.
 	}, nil
 }
 

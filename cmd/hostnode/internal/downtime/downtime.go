@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -169,26 +170,46 @@ func (s *Shown) away(from time.Time) {
 
 // strip has a sign for each window that is judged, 48 in a line, between the times at which the line begins and ends.
 func (s *Shown) strip() {
-	state := s.Node.State
-	v, length, signs := state.Judge(s.Node.AsOf), state.Rules.WindowLength, map[int64]byte{}
-	for _, w := range state.Windows {
-		t, void := state.Counted(w)
-		if signs[w.Start] = ".-+*"[t.Bits()]; void {
-			signs[w.Start] = '~'
+	var at, begins time.Time
+	var line []byte
+	for start, sign := range signs(s.Node) {
+		if len(line) == 48 {
+			s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(start))
+			line = nil
 		}
+		if len(line) == 0 {
+			begins = start
+		}
+		line, at = append(line, sign), start
 	}
-	for at := v.From; at.Before(v.Until); {
-		begins, line := at, []byte{}
-		for ; len(line) < 48 && at.Before(v.Until); at = at.Add(length) {
-			sign := cmp.Or(signs[at.Unix()], '.')
+	length := s.Node.State.Rules.WindowLength
+	if len(line) > 0 {
+		s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(at.Add(length)))
+	}
+	s.say("  + online   - offline   * both   . none   ~ void; each is %s", cli.Span(uint64(length/time.Second)))
+}
+
+// signs are the windows of a node that are judged, the oldest first: when each begins, and a sign for what it says.
+func signs(n view.Node) iter.Seq2[time.Time, byte] {
+	return func(yield func(time.Time, byte) bool) {
+		state := n.State
+		v, known := state.Judge(n.AsOf), map[int64]byte{}
+		for _, w := range state.Windows {
+			t, void := state.Counted(w)
+			if known[w.Start] = ".-+*"[t.Bits()]; void {
+				known[w.Start] = '~'
+			}
+		}
+		for at := v.From; at.Before(v.Until); at = at.Add(state.Rules.WindowLength) {
+			sign := cmp.Or(known[at.Unix()], '.')
 			if sign == '.' && state.Slept(at) {
 				sign = '~'
 			}
-			line = append(line, sign)
+			if !yield(at, sign) {
+				return
+			}
 		}
-		s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(at))
 	}
-	s.say("  + online   - offline   * both   . none   ~ void; each is %s", cli.Span(uint64(length/time.Second)))
 }
 
 // outlook says what the windows mean, and what would change it.

@@ -34,15 +34,16 @@ type Row struct {
 var All = []Row{
 	{
 		Categories: []string{events.CategoryNode}, API: downtime.API(), Commands: downtime.Commands,
-		Room: downtime.MakeRoom,
+		Pages: downtime.Pages(), Room: downtime.MakeRoom,
 	},
 	{
 		Categories: []string{events.CategoryContent, events.CategoryCargo, events.CategoryDeal},
-		API:        aggregation.API(), Commands: aggregation.Commands, Room: aggregation.MakeRoom,
+		API:        aggregation.API(), Commands: aggregation.Commands, Pages: aggregation.Pages(),
+		Room: aggregation.MakeRoom,
 	},
 	{
 		Categories: []string{events.CategoryAlert}, API: alerting.API(), Commands: alerting.Commands,
-		Room: alerting.MakeRoom,
+		Pages: alerting.Pages(), Room: alerting.MakeRoom,
 	},
 }
 

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostnode/hostnode/actors/health"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/alerting"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/projections"
+	view "github.com/hostnode/hostnode/projections/alert"
 )
 
 // overview answers in one look: does it sell, does it prove, what is wrong, what is to be done, what does it earn.
@@ -20,7 +23,11 @@ func overview(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		return v, err
 	}
 	v.AsOf = s.AsOf
-	v.Add(page.Join{Each: []page.Block{well(s), attention(s)}})
+	recorded, err := alerting.List.Ask(ctx, q.Backend, then(q))
+	if err != nil {
+		return v, err
+	}
+	v.Add(page.Join{Each: []page.Block{well(s), attention(q, s, recorded.Open)}})
 	earned, err := income(ctx, q)
 	if err != nil {
 		return v, err
@@ -115,34 +122,74 @@ func chain(c api.Chain) page.Cell {
 	return page.Stands(page.Good, head)
 }
 
-// attention is what needs a person, the worst first.
-func attention(s api.Status) page.Notices {
+// maxAlerts is how many alerts the overview shows.
+const maxAlerts = 10
+
+// attention is what needs a person: first the open alerts, and then what no alert says, the worst first.
+func attention(q *page.Asked, s api.Status, open []view.Alert) page.Notices {
 	n := page.Notices{
 		Head: page.Head{ID: "attention", Title: "Needs you"}, Well: "Nothing needs you now.",
+	}
+	leads := page.Link{Text: "The alert", To: page.To("alerts")}
+	for i, a := range alerting.Worst(open) {
+		if i == maxAlerts {
+			n.Each = append(n.Each, page.Notice{
+				Level: page.Warn, Text: cli.Plural(len(open)-maxAlerts, "more alert is open", "more alerts are open"),
+				More: []page.Link{{Text: "All alerts", To: leads.To}},
+			})
+			break
+		}
+		notice := alerting.Notice(q, a)
+		if !a.Acknowledged.IsZero() {
+			notice.Do = fmt.Sprintf("%s knows of it: %s", a.By, a.Note)
+		}
+		notice.More = append(notice.More, leads)
+		n.Each = append(n.Each, notice)
+	}
+	rest := untold(q, s, open)
+	slices.SortStableFunc(rest, func(a, b page.Notice) int { return rank(a.Level) - rank(b.Level) })
+	n.Each = append(n.Each, rest...)
+	return n
+}
+
+// untold is what needs a person, and is not told by an alert that is open.
+func untold(q *page.Asked, s api.Status, open []view.Alert) (all []page.Notice) {
+	told := func(kind health.AlertKind, subject string) bool {
+		return slices.ContainsFunc(open, func(a view.Alert) bool {
+			return a.Kind == string(kind) && (subject == "" || a.Subject == subject)
+		})
 	}
 	for i, o := range slices.Concat(s.Readiness, s.Warnings) {
 		level := page.Warn
 		if i < len(s.Readiness) && s.Purpose == "" && (o.Selling == "no" || o.Proving == "no") {
 			level = page.Bad
 		}
-		n.Each = append(n.Each, page.Notice{Level: level, Text: o.Reason, Do: o.Hint})
+		if !told(health.KindOf(o.Code), "") {
+			all = append(all, page.Notice{Level: level, Text: q.Token.Told(o.Reason), Do: q.Token.Told(o.Hint)})
+		}
 	}
 	for _, d := range s.Down {
-		n.Each = append(n.Each, page.Notice{
-			Level: page.Bad, Text: d.Part + " does not run: " + d.Reason, Since: d.Since,
-		})
+		if !told(health.AlertPartDown, d.Part) {
+			all = append(all, page.Notice{
+				Level: page.Bad, Text: d.Part + " does not run: " + d.Reason, Since: d.Since,
+			})
+		}
 	}
 	for _, t := range s.Trouble {
-		n.Each = append(n.Each, troubleOf(t))
+		if !told(health.AlertQuarantined, t.Slot) && !told(health.AlertDamaged, t.Slot) &&
+			!told(health.AlertNotProving, t.Slot) {
+			all = append(all, troubleOf(t))
+		}
 	}
 	for _, w := range s.Quarantined {
-		n.Each = append(n.Each, page.Notice{
-			Level: page.Bad, Text: "left alone after failures: " + w.Work + ": " + w.Reason, Since: w.Since,
-			Do: "Look at the reason, then: hostnode quarantine retry " + w.Work,
-		})
+		if !told(health.AlertWorkQuarantined, w.Work) {
+			all = append(all, page.Notice{
+				Level: page.Bad, Text: "left alone after failures: " + w.Work + ": " + w.Reason, Since: w.Since,
+				Do: "Look at the reason, then: hostnode quarantine retry " + w.Work,
+			})
+		}
 	}
-	slices.SortStableFunc(n.Each, func(a, b page.Notice) int { return rank(a.Level) - rank(b.Level) })
-	return n
+	return all
 }
 
 func rank(l page.Level) int {

@@ -4,6 +4,7 @@
 package pages
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 
 // The parts of the menu, in their order.
 const (
-	menuHost   = "Host"
+	menuHost   = page.MenuHost
 	menuSlots  = "Slots"
 	menuMoney  = "Money"
-	MenuOthers = "Machines"
+	menuOthers = page.MenuMachines
 	menuSystem = "System"
 )
 
@@ -37,16 +38,21 @@ func All(ofMachines []page.Page) []page.Page {
 		{Path: "earnings.csv", Title: "Earnings", File: exported},
 		{Path: "ledger", Title: "Ledger", Menu: menuMoney, Show: ledger},
 		{Path: "transactions", Title: "Transactions", Menu: menuMoney, Show: transactions},
+		{Path: "sectors", Title: "Sectors", Menu: menuOthers, Show: listSectors},
+		{Path: "sectors/{number}", Title: "Sector", Show: showSector, Orders: sectorOrders},
+		{Path: "system", Title: "System", Menu: menuSystem, Show: system, Orders: systemOrders},
+		{Path: "members", Title: "Members", Menu: menuSystem, Show: members},
+		{Path: "settings", Title: "Settings", Menu: menuSystem, Show: settings},
+		{Path: "machines", Title: "Record", Menu: menuSystem, Show: machines},
+		{Path: "machines/{machine}", Title: "Record", Show: rowsOf},
+		{Path: "streams/{stream}", Title: "Stream", Show: stream},
 	}
 	all = append(all, ofMachines...)
-	return append(all,
-		page.Page{Path: "system", Title: "System", Menu: menuSystem, Show: system, Orders: systemOrders},
-		page.Page{Path: "members", Title: "Members", Menu: menuSystem, Show: members},
-		page.Page{Path: "settings", Title: "Settings", Menu: menuSystem, Show: settings},
-		page.Page{Path: "machines", Title: "Record", Menu: menuSystem, Show: machines},
-		page.Page{Path: "machines/{machine}", Title: "Record", Show: rowsOf},
-		page.Page{Path: "streams/{stream}", Title: "Stream", Show: stream},
-	)
+	order := []string{menuHost, menuSlots, menuMoney, menuOthers, menuSystem, ""} // Machines have pages in several parts.
+	slices.SortStableFunc(all, func(a, b page.Page) int {
+		return slices.Index(order, a.Menu) - slices.Index(order, b.Menu)
+	})
+	return all
 }
 
 // levelOf is how something stands of which an obstacle says "yes", "no" or "unknown".
@@ -68,7 +74,7 @@ func month(t time.Time) (from, to time.Time) {
 }
 
 // then is the question about now, or about the past if the address says so.
-func then(q *page.Asked) api.Then { return api.Then{At: q.Get("at")} }
+func then(q *page.Asked) api.Then { return q.Then() }
 
 // number reads a number of an address; 0: there is none.
 func number(text string) uint64 {
