@@ -29,6 +29,7 @@ func realMain() int {
 	a := &app{App: &cli.App{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Asks:     term.IsTerminal(int(os.Stdin.Fd())),
 		Machines: machines.API(),
 	}}
 	return a.run(ctx, os.Args[1:])

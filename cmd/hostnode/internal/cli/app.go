@@ -34,6 +34,9 @@ type App struct {
 	// Terminal says that Stdout may be coloured.
 	Terminal bool
 
+	// Asks says that Stdin is a terminal, where a person can be asked.
+	Asks bool
+
 	JSON      bool // --json
 	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.
