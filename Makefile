@@ -87,12 +87,12 @@ RELEASE := VERSION='$(VERSION)' NFPM='$(NFPM)' OUT=build/release
 ## release: build/release: static programs and a .deb for amd64 and arm64 (ARCHES=), the same bytes anywhere; checksums
 .PHONY: release
 release: $(NFPM) man-if-any
-	$(RELEASE) sh package/release.sh
+	@$(RELEASE) sh package/release.sh
 
 ## package-test: the release built twice; its .deb installed, upgraded, removed, purged; its unit. As root, on Debian
 .PHONY: package-test
 package-test: need-debian $(NFPM) man-if-any
-	$(RELEASE) bash package/test.sh
+	@$(RELEASE) bash package/test.sh
 
 # The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
 # small modules more.
