@@ -87,7 +87,7 @@ test ! -e "$root/etc/hostnode" || fail "a purge leaves /etc/hostnode"
 
 begin
 dpkg_ -i "$deb"
-as_host init --yes --config "/$conf" --data-dir /var/lib/hostnode >"$work/init" || fail "init: $(cat "$work/init")"
+as_host init --yes --api-listen none --config "/$conf" --data-dir /var/lib/hostnode >"$work/init" || fail "init: $(cat "$work/init")"
 is "$conf" "640 $ids"
 is var/lib/hostnode/account.key "600 $ids"
 key=$(sha256sum <"$root/var/lib/hostnode/account.key")
