@@ -149,8 +149,8 @@ func (w *wizard) run(cmd *cobra.Command) (begun, error) {
 		return begun{}, err
 	}
 	if len(w.missing) > 0 {
-		return begun{}, fmt.Errorf("%w: nothing was written, because this is not answered: %s; questions are asked in a "+
-			"terminal only, and --yes gives the usual answers, where there are any", cli.ErrUsage,
+		return begun{}, fmt.Errorf("%w: nothing was written, because this is not answered: %s; questions are asked "+
+			"in a terminal only, and --yes gives the usual answers, where there are any", cli.ErrUsage,
 			strings.Join(w.missing, ", "))
 	}
 	if c, file, err = w.draft(); err == nil {
@@ -192,23 +192,36 @@ func (w *wizard) each(questions ...func(config.Loaded) question) error {
 // settings asks for what a host needs.
 func (w *wizard) settings(ctx context.Context) error {
 	err := w.each(func(c config.Loaded) question {
-		return question{key: "dataDir", flag: "data-dir", usual: c.DataDir, text: "Directory of all that the host stores"}
+		return question{
+			key: "dataDir", flag: "data-dir", usual: c.DataDir,
+			text: "Directory of all that the host stores",
+		}
 	}, func(c config.Loaded) question {
 		room := space(c)
-		return question{key: "quota", flag: "quota", usual: fmt.Sprintf("%dGiB", max(room/5*4>>30, 1)),
-			text: fmt.Sprintf("The most that it may keep for others (%s are free)", cli.Size(room))}
+		return question{
+			key: "quota", flag: "quota", usual: fmt.Sprintf("%dGiB", max(room/5*4>>30, 1)),
+			text: fmt.Sprintf("The most that it may keep for others (%s are free)", cli.Size(room)),
+		}
 	}, func(config.Loaded) question {
-		return question{key: "chain.endpoint", flag: "chain-endpoint", usual: localDev, take: is(localDev),
-			text: "End point of the chain, such as wss://rpc.example.org; " + localDev + ": a chain for trying it out"}
+		return question{
+			key: "chain.endpoint", flag: "chain-endpoint", usual: localDev, take: is(localDev),
+			text: "End point of the chain, such as wss://rpc.example.org; " + localDev + ": a chain for trying it out",
+		}
 	}, func(c config.Loaded) question {
-		return question{key: "chain.contract", flag: "chain-contract", idle: c.Embedded(),
-			text: "Address of the marketplace's contract"}
+		return question{
+			key: "chain.contract", flag: "chain-contract", idle: c.Embedded(),
+			text: "Address of the marketplace's contract",
+		}
 	}, func(c config.Loaded) question {
-		return question{flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
-			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile}
+		return question{
+			flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
+			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile,
+		}
 	}, func(config.Loaded) question {
-		return question{key: "api.listen", flag: "api-listen", usual: "127.0.0.1:8090", take: is(none),
-			text: "Address of the web page and the API, or " + none}
+		return question{
+			key: "api.listen", flag: "api-listen", usual: "127.0.0.1:8090", take: is(none),
+			text: "Address of the web page and the API, or " + none,
+		}
 	})
 	if err != nil {
 		return err
@@ -334,7 +347,8 @@ func (w *wizard) fits(c config.Loaded) error {
 	case exists(c.Account.KeyFile) && w.key != "":
 		err = fmt.Errorf("%w: %s is kept as it is; leave --key out to use it", keys.ErrExists, c.Account.KeyFile)
 	case w.terms.Size != nil && *w.terms.Size > c.Quota:
-		err = fmt.Errorf("%w: --size %s is more than the quota, %s", cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
+		err = fmt.Errorf("%w: --size %s is more than the quota, %s", cli.ErrUsage, cli.Size(*w.terms.Size),
+			cli.Size(c.Quota))
 	default:
 		err = w.terms.in(w.token)
 	}

@@ -48,33 +48,40 @@ func TestAnUpgradeOfAHostThatRunsMissesNoProof(t *testing.T) {
 		}
 		return string(out)
 	}
-	until := func(what string, out *tail, ok func() bool) {
-		t.Helper()
-		for range 600 {
-			if ok() {
-				return
-			}
-			select {
-			case <-time.After(time.Second):
-			case <-t.Context().Done():
-			}
-		}
-		t.Fatalf("not yet: %s\n%s", what, out)
+	type process struct {
+		*exec.Cmd
+		says  *tail
+		ended chan error
 	}
-	begin := func(c config.Config, args ...string) (*exec.Cmd, *tail) {
+	begin := func(c config.Config, args ...string) process {
 		t.Helper()
-		out := &tail{}
-		cmd := command(c, args...)
-		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Start(); err != nil {
+		p := process{command(c, args...), &tail{}, make(chan error, 1)}
+		p.Stdout, p.Stderr = p.says, p.says
+		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cmd.Process.Kill() })
-		return cmd, out
+		go func() { p.ended <- p.Wait() }()
+		t.Cleanup(func() { _ = p.Process.Kill() })
+		return p
 	}
-	after := func(out *tail, words string) (line string) {
-		until(words, out, func() bool {
-			_, rest, _ := strings.Cut(out.String(), words)
+	until := func(what string, p process, ok func() bool) {
+		t.Helper()
+		look, patience := time.NewTicker(time.Second), time.After(8*time.Minute)
+		defer look.Stop()
+		for !ok() {
+			select {
+			case <-look.C:
+			case err := <-p.ended:
+				t.Fatalf("it ended before %s: %v\n%s", what, err, p.says)
+			case <-patience:
+				t.Fatalf("not yet: %s\n%s", what, p.says)
+			}
+		}
+	}
+	after := func(p process, words string) (line string) {
+		t.Helper()
+		until(words, p, func() bool {
+			_, rest, _ := strings.Cut(p.says.String(), words)
 			line, _, _ = strings.Cut(rest, "\n")
 			return strings.Contains(rest, "\n")
 		})
@@ -94,21 +101,23 @@ func TestAnUpgradeOfAHostThatRunsMissesNoProof(t *testing.T) {
 
 	install("v1.0.0")
 	account, _, _ := strings.Cut(says(host, "key", "new"), "\n")
-	_, chain := begin(market, "devchain", "--fund", account)
+	chain := begin(market, "devchain", "--fund", account)
 	where := strings.Fields(after(chain, "hostnode run "))
 	if err := os.WriteFile(filepath.Join(dir, "movie.bin"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	says(market, "client", "prepare", "movie.bin")
-	_, served := begin(market, "client", "serve", "--listen", "127.0.0.1:0")
-	run := append(append([]string{"run"}, where...), strings.Fields(after(served, "hostnode run "))...)
-	process, log := begin(host, run...)
-	until("the host runs", log, func() bool { return command(host, "status").Run() == nil })
+	served := begin(market, "client", "serve", "--listen", "127.0.0.1:0")
+	// What it prints before that names the client's data directory.
+	source := strings.Fields(after(served, "--content-sources "))[0]
+	run := append([]string{"run", "--content-sources", source, "--sales-max-slots-per-request", "3"}, where...)
+	running := begin(host, run...)
+	after(running, "the host runs")
 	says(host, "availability", "add", "--size", "1GiB", "--duration", "720h", "--min-price", "1000",
 		"--collateral", "5000000000000")
 	says(market, "client", "request", "movie.bin", "--expiry", "20m")
 	var before uint64
-	until("a proof is made", log, func() bool {
+	until("a proof is made", running, func() bool {
 		submitted, _ := proofs()
 		before = submitted
 		return before > 0
@@ -116,17 +125,17 @@ func TestAnUpgradeOfAHostThatRunsMissesNoProof(t *testing.T) {
 
 	install("v1.0.1")
 	stopping := time.Now()
-	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := running.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := process.Wait(); err != nil {
-		t.Fatalf("the host does not stop well: %v\n%s", err, log)
+	if err := <-running.ended; err != nil {
+		t.Fatalf("the host does not stop well: %v\n%s", err, running.says)
 	}
-	_, log = begin(host, run...)
-	until("the host runs again", log, func() bool { return command(host, "status", "--exit-code").Run() == nil })
+	running = begin(host, run...)
+	until("the host runs again", running, func() bool { return command(host, "status", "--exit-code").Run() == nil })
 	away := time.Since(stopping)
 	const more = 9 // Three slots, some periods.
-	until("proofs are made by the new version", log, func() bool {
+	until("proofs are made by the new version", running, func() bool {
 		submitted, _ := proofs()
 		return submitted >= before+more
 	})
@@ -134,6 +143,6 @@ func TestAnUpgradeOfAHostThatRunsMissesNoProof(t *testing.T) {
 	t.Logf("%d proofs before the upgrade, %d after it, %d missed; away for %s, periods of %s",
 		before, submitted-before, missed, away, market.Devchain.Period)
 	if missed != 0 {
-		t.Fatalf("%d proofs were missed\n%s", missed, log)
+		t.Fatalf("%d proofs were missed\n%s", missed, running.says)
 	}
 }
