@@ -7,6 +7,7 @@ GOVULNCHECK_VERSION    := v1.1.4
 PROTOC_GEN_GO_VERSION  := v1.36.12
 PROTOC_VERSION         := 3.21.12
 OASDIFF_VERSION        := v1.37.0
+NFPM_VERSION           := v2.45.2
 
 FUZZTIME ?= 3000x
 SEEDS    ?= 2000
@@ -25,6 +26,7 @@ TOOLS   := $(shell go env GOCACHE)/hostnode-tools/$(shell go env GOVERSION)
 LINT    := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 GEN_GO  := $(TOOLS)/protoc-gen-go-$(PROTOC_GEN_GO_VERSION)/protoc-gen-go
 VULN    := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+NFPM    := $(TOOLS)/nfpm-$(NFPM_VERSION)/nfpm
 
 # With ONCE=yes, test and race run what .ci/shares gives them: together with cover and
 # sim-read that is each test once.
@@ -74,6 +76,23 @@ race-full: need-cc
 .PHONY: build
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
+
+# Man pages go with a package from a version on whose Makefile makes them.
+.PHONY: man-if-any
+man-if-any:
+	@! grep -q '^man:' Makefile || $(MAKE) man
+
+RELEASE := VERSION='$(VERSION)' NFPM='$(NFPM)' OUT=build/release
+
+## release: build/release: static programs and a .deb for amd64 and arm64 (ARCHES=), the same bytes anywhere; checksums
+.PHONY: release
+release: $(NFPM) man-if-any
+	@$(RELEASE) sh package/release.sh
+
+## package-test: the release built twice; its .deb installed, upgraded, removed, purged; its unit. As root, on Debian
+.PHONY: package-test
+package-test: need-debian $(NFPM) man-if-any
+	@$(RELEASE) bash package/test.sh
 
 # The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
 # small modules more.
@@ -307,6 +326,8 @@ $(GEN_GO):
 	GOBIN=$(@D) go install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
 $(VULN):
 	GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+$(NFPM):
+	GOBIN=$(@D) go install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
 
 # What is missing is said in one line, for all that a target needs.
 has-protoc := test "$$(protoc --version 2>/dev/null)" = 'libprotoc $(PROTOC_VERSION)'
@@ -314,7 +335,7 @@ has-node   := command -v node >/dev/null && command -v npm >/dev/null
 for-protoc := protobuf-compiler libprotobuf-dev
 for-node   := nodejs npm
 
-.PHONY: need-protoc need-node need-protoc-and-node need-cc
+.PHONY: need-protoc need-node need-protoc-and-node need-debian need-cc
 need-protoc:
 	@$(has-protoc) || { \
 	  echo 'needs protoc $(PROTOC_VERSION); on Debian: apt-get install $(for-protoc)'; exit 1; }
@@ -323,6 +344,9 @@ need-node:
 need-protoc-and-node:
 	@$(has-protoc) && $(has-node) || { \
 	  echo 'needs protoc $(PROTOC_VERSION), node and npm; on Debian: apt-get install $(for-protoc) $(for-node)'; exit 1; }
+need-debian:
+	@command -v systemd-analyze >/dev/null && command -v lintian >/dev/null && test "$$(id -u)" = 0 || { \
+	  echo 'needs root and Debian with: apt-get install systemd lintian'; exit 1; }
 need-cc:
 	@command -v $${CC:-cc} >/dev/null || { \
 	  echo 'the race detector needs a C compiler; on Debian: apt-get install gcc libc6-dev'; exit 1; }

@@ -118,8 +118,8 @@ func (a *app) root() *cobra.Command {
 		a.quarantineCommand(), a.checkCommand(), a.checksCommand(), a.availabilityCommand(), a.keyCommand(),
 		a.tokenCommand(), a.auditCommand(), a.replayCommand(),
 		a.configCommand(), version, a.exportCommand(), a.importCommand(), a.backupCommand(),
-		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.runCommand(), a.demoCommand(),
-		a.devchainCommand(), a.clientCommand(),
+		a.eventstoreCommand(), a.projectionsCommand(), a.repairCommand(), a.initCommand(), a.runCommand(),
+		a.demoCommand(), a.devchainCommand(), a.clientCommand(),
 	)
 	for _, m := range machines.All {
 		if m.Commands != nil {

@@ -32,6 +32,7 @@ func realMain() int {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Now: time.Now,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Width:    columns(),
+		Asks:     term.IsTerminal(int(os.Stdin.Fd())),
 		Machines: machines.API(),
 	}}
 	return a.run(ctx, os.Args[1:])

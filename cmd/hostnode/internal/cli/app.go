@@ -37,7 +37,10 @@ type App struct {
 	// Width is how many columns a line of Stdout may have; 0: any number.
 	Width int
 
-	Dry       bool // the commands are about the dry runs of the host
+	Dry bool // the commands are about the dry runs of the host
+	// Asks says that Stdin is a terminal, where a person can be asked.
+	Asks bool
+
 	JSON      bool // --json
 	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.

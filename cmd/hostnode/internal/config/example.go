@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -68,15 +70,36 @@ const exampleHead = `# Settings of hostnode. All are optional: what is commented
 `
 
 // Example is a file with every setting, its documentation and its default.
-func Example() string {
+func Example() string { return Default().file(func(string) bool { return false }) }
+
+// Commented is the same file with the settings that were given in force, and always the data directory.
+func (l Loaded) Commented() string {
+	return l.file(func(key string) bool { return key == "dataDir" || l.Given(key) })
+}
+
+// Value is the text of a setting.
+func (l Loaded) Value(key string) string {
+	for _, s := range settings(&l.Config) {
+		if s.key == key {
+			return s.text()
+		}
+	}
+	panic("config: there is no setting " + key)
+}
+
+// Given reports whether a setting was given by any source.
+func (l Loaded) Given(key string) bool { return l.sources[key] != "default" }
+
+func (c Config) file(inForce func(key string) bool) string {
 	var out strings.Builder
 	out.WriteString(exampleHead)
-	writeExample(&out, "", reflect.ValueOf(Default()), fieldComments())
+	writeExample(&out, "", "", reflect.ValueOf(c), fieldComments(), inForce)
 	return out.String()
 }
 
-func writeExample(
-	out *strings.Builder, indent string, parent reflect.Value, comments map[string]comment,
+// writeExample writes the settings below a section, those that are not in force with their defaults.
+func writeExample(out *strings.Builder, indent, section string, parent reflect.Value, comments map[string]comment,
+	inForce func(key string) bool,
 ) {
 	t := parent.Type()
 	for i := range t.NumField() {
@@ -90,24 +113,44 @@ func writeExample(
 		}
 		if field.Type.Kind() == reflect.Struct {
 			out.WriteString(indent + name + ":\n")
-			writeExample(out, indent+"  ", parent.Field(i), comments)
+			writeExample(out, indent+"  ", section+name+".", parent.Field(i), comments, inForce)
 			continue
 		}
 		s := setting{name, t.String(), field, parent.Field(i)}
 		if allowed := s.allowed(); allowed != "" {
 			out.WriteString(indent + "# Allowed: " + allowed + ".\n")
 		}
+		if inForce(section + name) {
+			out.WriteString(indent + name + ": " + s.yaml() + "\n")
+			continue
+		}
+		// What was derived, such as a path, is not the default.
+		if s.value = reflect.New(field.Type).Elem(); field.Tag.Get("def") != "" {
+			if err := s.set(field.Tag.Get("def")); err != nil {
+				panic("config: default of " + s.key + ": " + err.Error())
+			}
+		}
 		out.WriteString(indent + "#" + name + ": " + s.yaml() + "\n")
 	}
 }
 
+// plainYAML are texts that mean themselves in YAML, and nothing but a text; also what is set to be a number.
+var plainYAML = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9/._+-]*$`)
+
 // yaml is the value as a file has it.
 func (s setting) yaml() string {
-	switch {
-	case s.field.Type.Kind() == reflect.Slice:
-		return "[" + strings.ReplaceAll(s.text(), ",", ", ") + "]"
-	case s.text() == "":
-		return `""`
+	quoted := func(text string) string {
+		if plainYAML.MatchString(text) && !strings.EqualFold(text, "null") {
+			return text
+		}
+		return strconv.Quote(text)
 	}
-	return s.text()
+	if list, ok := s.value.Interface().([]string); ok {
+		var all []string
+		for _, item := range list {
+			all = append(all, quoted(item))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	return quoted(s.text())
 }

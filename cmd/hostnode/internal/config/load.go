@@ -197,6 +197,27 @@ func Load(from Sources) (Loaded, error) {
 	return l, nil
 }
 
+// Draft is a configuration from the environment and flags alone, before there is a file, and not validated yet. The
+// path is where Load looks for the file.
+func Draft(from Sources) (l Loaded, path string, err error) {
+	l = Loaded{Config: Default(), sources: map[string]string{}}
+	for _, s := range settings(&l.Config) {
+		l.sources[s.key] = "default"
+	}
+	env, err := ours(from.Environ)
+	if err == nil {
+		err = l.overlay(env, from.Flags)
+	}
+	if err == nil {
+		err = l.derive(env)
+	}
+	path, named := fileOf(env, from.Flags)
+	if !named {
+		path = filepath.Join(l.DataDir, FileName)
+	}
+	return l, path, err
+}
+
 // ours selects the variables of this program and refuses unknown ones. Two that
 // are needed for defaults keep their own names.
 func ours(environ []string) (map[string]string, error) {

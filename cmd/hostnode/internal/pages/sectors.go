@@ -251,8 +251,13 @@ func sectorFacts(q *page.Asked, a api.Sector) page.Facts {
 	f.Fact("Forced by", page.Text(s.ForcedBy))
 	f.Fact("Wanted by", page.Text(s.Wanted))
 	for _, one := range [][2]string{
-		{"CommD", s.CommD}, {"CommR", s.CommR}, {"Precommit", s.PreCommitMessage}, {"Commit", s.CommitMessage},
-		{"Fault report", s.FaultReportMsg}, {"Recovery", s.RecoveryMsg}, {"Termination", s.TerminateMsg},
+		{"CommD", s.CommD},
+		{"CommR", s.CommR},
+		{"Precommit", s.PreCommitMessage},
+		{"Commit", s.CommitMessage},
+		{"Fault report", s.FaultReportMsg},
+		{"Recovery", s.RecoveryMsg},
+		{"Termination", s.TerminateMsg},
 	} {
 		f.Fact(one[0], page.Cell{Text: one[1], Code: true})
 	}

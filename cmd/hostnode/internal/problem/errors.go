@@ -84,6 +84,8 @@ var (
 	ErrFile = errors.New("the file cannot be read")
 	// ErrFileExists: an export would replace a file.
 	ErrFileExists = errors.New("the file exists")
+	// ErrConfigured: a file of settings would be replaced.
+	ErrConfigured = errors.New("there are settings already")
 	// ErrNotEmbedded: the events are in an EventStoreDB.
 	ErrNotEmbedded = errors.New("the events are not in the embedded store")
 	// ErrNoBackupDir: the directory for a backup cannot be used.

@@ -277,6 +277,7 @@ var otherRows = []problem.Row{
 	{Code: "backup-running", Status: http.StatusConflict, Is: embedded.ErrBackupRunning},
 	{Code: "backup-not-embedded", Status: http.StatusConflict, Is: problem.ErrNotEmbedded},
 	{Code: "file-exists", Status: http.StatusConflict, Is: problem.ErrFileExists},
+	{Code: "config-exists", Status: http.StatusConflict, Is: problem.ErrConfigured},
 	{Code: "transfer-conflict", Status: http.StatusConflict, Is: transfer.ErrConflict},
 	{Code: "transfer-scavenged", Status: http.StatusConflict, Is: transfer.ErrScavenged},
 	{Code: "transfer-differs", Status: http.StatusInternalServerError, Is: transfer.ErrDiffers},
