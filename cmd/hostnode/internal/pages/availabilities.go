@@ -27,7 +27,7 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 	}
 	v.AsOf = l.AsOf
 	t := page.Table{
-		Head: page.Head{ID: "availabilities", Note: "Slots are taken that fit one of these; open sales keep their terms."},
+		Head: page.Head{ID: "availabilities", Note: "Slots are taken that fit one; open sales keep their terms."},
 		Heads: []string{
 			"Availability", "State", "Free", "Longest", "Least price", "Collateral left", "Until (chain)", "Sales",
 		},
@@ -253,7 +253,8 @@ func availability(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	f.Fact("Longest sale", page.Text(cli.Span(a.DurationSeconds)))
 	f.Fact("Least price", page.Text(q.Token.Price(a.MinPrice)))
 	f.Fact("Collateral", page.Text(fmt.Sprintf("%s, of which %s are at stake, %s lost and %s left",
-		q.Token.Amount(a.Collateral), q.Token.Amount(a.Committed), q.Token.Amount(a.Lost), q.Token.Amount(a.Remaining))))
+		q.Token.Amount(a.Collateral), q.Token.Amount(a.Committed), q.Token.Amount(a.Lost),
+		q.Token.Amount(a.Remaining))))
 	f.Fact("Until (chain)", page.Text(never(a.Until)))
 	f.Fact("Sales", page.Leads(cli.Count(a.Reservations, "slot"), page.To("earnings")+"?by=slot&availability="+a.ID))
 	v.Add(f)

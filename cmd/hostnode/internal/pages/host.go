@@ -100,7 +100,8 @@ func sum(all []string) string {
 func bytesOf(name string, l projections.Ledger) []page.Cell {
 	return []page.Cell{
 		page.Text(name), page.Number(cli.Size(l.Quota)), page.Number(cli.Size(l.Unallocated)),
-		page.Number(cli.Size(l.Free)), page.Number(cli.Size(l.Reserved)), page.Number(cli.Size(l.Stored)), page.Number(cli.Size(l.Overhead)),
+		page.Number(cli.Size(l.Free)), page.Number(cli.Size(l.Reserved)),
+		page.Number(cli.Size(l.Stored)), page.Number(cli.Size(l.Overhead)),
 		page.Number(cli.Size(l.Sectors)), page.Number(cli.Size(l.Pieces)),
 	}
 }
@@ -155,7 +156,7 @@ func members(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	default:
 		owner.Each = []page.Notice{{
 			Level: page.Good, Since: term.Since,
-			Text: fmt.Sprintf("Term %d: %s runs the queue, the transactions and the validator.", term.Number, term.Member),
+			Text: fmt.Sprintf("Term %d: %s runs the queue, transactions and validator.", term.Number, term.Member),
 		}}
 	}
 	v.Add(owner)

@@ -55,7 +55,7 @@ func queueFacts(q *page.Asked, all api.Queue) page.Facts {
 	for _, w := range all.Waiting {
 		c := page.Text(cli.Count(w.Slots, "slot") + ": " + slotqueue.Why(w.Criterion))
 		if w.Criterion == slotqueue.CriterionRequestCap {
-			c.Under = "sales.maxSlotsPerRequest says how many this host takes of a request; by default as many as may be lost"
+			c.Under = "sales.maxSlotsPerRequest says how many are taken of a request; by default as many as may be lost"
 		}
 		f.Fact("Put back", c)
 	}
@@ -76,7 +76,8 @@ func pausing(q *page.Asked, of projections.Queue) page.Form {
 	}
 	return page.Form{
 		Head: page.Head{ID: "pause", Title: "Take no more slots", Note: "Sales go on to their end."}, Do: "pause",
-		Button: "Pause the queue", Fields: []page.Field{{Name: "reason", Label: "Reason", Value: q.Typed("reason", "")}},
+		Button: "Pause the queue",
+		Fields: []page.Field{{Name: "reason", Label: "Reason", Value: q.Typed("reason", "")}},
 	}
 }
 

@@ -211,7 +211,8 @@ func factsOf(q *page.Asked, s projections.Sale) page.Facts {
 		size += ", of which " + cli.Size(s.Stored) + " are stored"
 	}
 	f.Fact("Size", page.Text(size))
-	f.Fact("Proofs", page.Text(fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed", s.Proofs.Submitted,
+	f.Fact("Proofs", page.Text(fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
+		s.Proofs.Submitted,
 		s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)))
 	if s.Availability != "" {
 		f.Fact("Availability", page.ID(s.Availability, page.To("availabilities", s.Availability)))
