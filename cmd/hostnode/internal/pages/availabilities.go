@@ -27,7 +27,7 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 	}
 	v.AsOf = l.AsOf
 	t := page.Table{
-		Head: page.Head{ID: "availabilities", Note: "Slots are taken that fit one of these. Open sales keep their terms."},
+		Head: page.Head{ID: "availabilities", Note: "Slots are taken that fit one; open sales keep their terms."},
 		Heads: []string{
 			"Availability", "State", "Free", "Longest", "Least price", "Collateral left", "Until (chain)", "Sales",
 		},
@@ -73,7 +73,8 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 func tryForm(q *page.Asked) page.Form {
 	return page.Form{
 		Head: page.Head{
-			ID: "try", Title: "Try an offer", Note: "Says how many of the newest requests it would match. Nothing is changed.",
+			ID: "try", Title: "Try an offer",
+			Note: "Says how many of the newest requests it would match. Nothing is changed.",
 		},
 		Asks: true, Button: "Try it", Fields: terms(q, nil),
 	}
@@ -115,7 +116,8 @@ func preview(ctx context.Context, q *page.Asked) (page.Block, error) {
 		t.Row(page.Text("not matched"), page.Number(r.Requests), page.Text(nearest(q, r)))
 	}
 	for _, p := range of.Prices {
-		t.Row(page.Text("matched with another least price"), page.Number(p.Matches), page.Text(q.Token.Price(p.MinPrice.String())))
+		t.Row(page.Text("matched with another least price"), page.Number(p.Matches),
+			page.Text(q.Token.Price(p.MinPrice.String())))
 	}
 	return t, nil
 }
@@ -251,7 +253,8 @@ func availability(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	f.Fact("Longest sale", page.Text(cli.Span(a.DurationSeconds)))
 	f.Fact("Least price", page.Text(q.Token.Price(a.MinPrice)))
 	f.Fact("Collateral", page.Text(fmt.Sprintf("%s, of which %s are at stake, %s lost and %s left",
-		q.Token.Amount(a.Collateral), q.Token.Amount(a.Committed), q.Token.Amount(a.Lost), q.Token.Amount(a.Remaining))))
+		q.Token.Amount(a.Collateral), q.Token.Amount(a.Committed), q.Token.Amount(a.Lost),
+		q.Token.Amount(a.Remaining))))
 	f.Fact("Until (chain)", page.Text(never(a.Until)))
 	f.Fact("Sales", page.Leads(cli.Count(a.Reservations, "slot"), page.To("earnings")+"?by=slot&availability="+a.ID))
 	v.Add(f)
@@ -266,8 +269,8 @@ func availability(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		}
 	}
 	v.Add(page.Form{
-		Head: page.Head{ID: "set", Title: "Change it", Note: "Open sales keep their terms."}, Do: "set", Button: "Change",
-		Fields: append(terms(q, &a), id),
+		Head: page.Head{ID: "set", Title: "Change it", Note: "Open sales keep their terms."}, Do: "set",
+		Button: "Change", Fields: append(terms(q, &a), id),
 	}, enable)
 	if a.Reservations == 0 {
 		v.Add(page.Form{

@@ -54,12 +54,16 @@ func earnings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	if err != nil {
 		return v, err
 	}
-	t := page.Table{Head: page.Head{ID: "list", Title: "By " + by}, Empty: "Nothing was earned yet.", Next: q.More(next)}
+	t := page.Table{
+		Head: page.Head{ID: "list", Title: "By " + by}, Empty: "Nothing was earned yet.", Next: q.More(next),
+	}
 	if of := q.Get("availability"); of != "" && by == "slot" {
 		t.Title += " of availability " + cli.Short(of)
 	}
 	for _, one := range byWhat {
-		t.Filter = append(t.Filter, page.Filter{Text: "by " + one, To: q.With("by", one, "cursor", ""), Chosen: one == by})
+		t.Filter = append(t.Filter, page.Filter{
+			Text: "by " + one, To: q.With("by", one, "cursor", ""), Chosen: one == by,
+		})
 	}
 	for _, r := range rows {
 		t.Row(r.cells(q)...)
@@ -88,7 +92,7 @@ func listedBy(q *page.Asked) string {
 // days is the chart: what was earned, and what the days to come bring at most.
 func days(ctx context.Context, q *page.Asked) (page.Bars, error) {
 	b := page.Bars{
-		Head: page.Head{ID: "days", Title: "By day", Note: "In grey what is expected at most, on the day when slots end."},
+		Head: page.Head{ID: "days", Title: "By day", Note: "In grey what is expected at most, on the last day."},
 		Unit: q.Token.Symbol,
 	}
 	some, err := api.ListDays.Ask(ctx, q.Backend, api.PageQuestion{Then: then(q), Paging: api.Paging{Limit: barsShown}})
@@ -177,8 +181,8 @@ func listed(ctx context.Context, q *page.Asked, by string, paging api.Paging) (r
 	if paging.Cursor == "" {
 		for _, d := range slices.Backward(some.Expected) {
 			rows = append(rows, earned{
-				of: dayOf(d.Day), note: cli.Count(d.Slots, "slot") + " end", rewards: "0", lost: "0", feesWei: "0", net: "0",
-				at: d.AtMost.String(),
+				of: dayOf(d.Day), note: cli.Count(d.Slots, "slot") + " end", rewards: "0", lost: "0", feesWei: "0",
+				net: "0", at: d.AtMost.String(),
 			})
 		}
 	}

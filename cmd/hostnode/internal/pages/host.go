@@ -32,7 +32,8 @@ func transactions(ctx context.Context, q *page.Asked) (v page.View, err error) {
 			string(projections.OutcomeFailed), string(projections.OutcomeAbandoned)),
 	}
 	levels := map[projections.Outcome]page.Level{
-		projections.OutcomeSucceeded: page.Good, projections.OutcomeFailed: page.Bad, projections.OutcomeAbandoned: page.Warn,
+		projections.OutcomeSucceeded: page.Good, projections.OutcomeFailed: page.Bad,
+		projections.OutcomeAbandoned: page.Warn,
 	}
 	for _, x := range some.Transactions {
 		what := page.Cell{Text: x.Key, Code: true, Under: x.TxHash}
@@ -72,8 +73,10 @@ func ledger(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	amount(&f, q, "Deposits withdrawn", d.Withdrawn, page.Plain)
 	v.Add(page.Join{Each: []page.Block{spaceOf(l.Ledger), f}})
 	t := page.Table{
-		Head:  page.Head{ID: "bytes", Title: "Bytes", Note: "The parts add up to the quota."},
-		Heads: []string{"Of", "Quota", "Not on offer", "Free on offer", "Reserved", "Stored", "Overhead", "Sectors", "Pieces"},
+		Head: page.Head{ID: "bytes", Title: "Bytes", Note: "The parts add up to the quota."},
+		Heads: []string{
+			"Of", "Quota", "Not on offer", "Free on offer", "Reserved", "Stored", "Overhead", "Sectors", "Pieces",
+		},
 	}
 	for _, m := range l.Members {
 		t.Row(bytesOf("member "+string(m.Member), m)...)
@@ -96,8 +99,9 @@ func sum(all []string) string {
 
 func bytesOf(name string, l projections.Ledger) []page.Cell {
 	return []page.Cell{
-		page.Text(name), page.Number(cli.Size(l.Quota)), page.Number(cli.Size(l.Unallocated)), page.Number(cli.Size(l.Free)),
-		page.Number(cli.Size(l.Reserved)), page.Number(cli.Size(l.Stored)), page.Number(cli.Size(l.Overhead)),
+		page.Text(name), page.Number(cli.Size(l.Quota)), page.Number(cli.Size(l.Unallocated)),
+		page.Number(cli.Size(l.Free)), page.Number(cli.Size(l.Reserved)),
+		page.Number(cli.Size(l.Stored)), page.Number(cli.Size(l.Overhead)),
 		page.Number(cli.Size(l.Sectors)), page.Number(cli.Size(l.Pieces)),
 	}
 }
@@ -109,8 +113,10 @@ func members(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	}
 	v.AsOf = all.AsOf
 	t := page.Table{
-		Head:  page.Head{ID: "members", Note: "The processes that together are the host."},
-		Heads: []string{"Member", "State", "Last heard", "Space", "Sales", "Proofs due", "Prover", "Blocks behind", "Owner since"},
+		Head: page.Head{ID: "members", Note: "The processes that together are the host."},
+		Heads: []string{
+			"Member", "State", "Last heard", "Space", "Sales", "Proofs due", "Prover", "Blocks behind", "Owner since",
+		},
 		Empty: "No process has started yet.",
 	}
 	for _, m := range all.Members {
@@ -150,7 +156,7 @@ func members(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	default:
 		owner.Each = []page.Notice{{
 			Level: page.Good, Since: term.Since,
-			Text: fmt.Sprintf("Term %d: %s runs the queue, the transactions and the validator.", term.Number, term.Member),
+			Text: fmt.Sprintf("Term %d: %s runs the queue, transactions and validator.", term.Number, term.Member),
 		}}
 	}
 	v.Add(owner)
@@ -194,7 +200,8 @@ func settings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	}
 	t := page.Table{
 		Head: page.Head{
-			ID: "settings", Note: "They are read at the start, from the file, the environment and the command. Secrets are hidden.",
+			ID:   "settings",
+			Note: "They are read at the start, from the file, the environment and the command. Secrets are hidden.",
 		},
 		Heads: []string{"Setting", "Value", "Source"}, Empty: "The process that answers does not say.",
 	}

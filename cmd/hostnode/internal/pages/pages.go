@@ -1,5 +1,5 @@
 // Package pages is what a host shows in a browser (package page): one function for each page, which asks the API and
-// makes blocks of the answer. The machines of package machines bring pages of their own, in their folders; every machine
+// makes blocks of the answer. The machines of package machines bring pages of their own, in their folders; each machine
 // has a list of its rows and a page for each stream without a line (records.go).
 package pages
 

@@ -50,7 +50,7 @@ func proofs(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		return v, err
 	}
 	due, err := calendar(ctx, q)
-	v.Add(missed, due, heat(q, periods), slotMap(q, newest.Proofs), durations(newest.Proofs, periods.PeriodSeconds))
+	v.Add(missed, due, heat(periods), slotMap(q, newest.Proofs), durations(newest.Proofs, periods.PeriodSeconds))
 	return v, err
 }
 
@@ -93,8 +93,8 @@ func proofTable(
 // calendar is what is owed and by when.
 func calendar(ctx context.Context, q *page.Asked) (page.Table, error) {
 	t := page.Table{
-		Head:  page.Head{ID: "duties", Title: "What is owed", Note: "The soonest deadline first. Times are the chain's."},
-		Heads: []string{"What", "Of", "State", "Until"}, Empty: "Nothing is owed now, nor expected in the next periods.",
+		Head:  page.Head{ID: "duties", Title: "What is owed", Note: "The soonest deadline first, in chain time."},
+		Heads: []string{"What", "Of", "State", "Until"}, Empty: "Nothing is owed, nor expected in the next periods.",
 	}
 	d, err := api.ListDuties.Ask(ctx, q.Backend, api.DutiesQuestion{Then: then(q), Paging: q.Paging(), Ahead: 2})
 	for _, each := range d.Duties {
@@ -107,7 +107,7 @@ func calendar(ctx context.Context, q *page.Asked) (page.Table, error) {
 }
 
 // heat is one field for each period, as bad as the worst proof in it.
-func heat(q *page.Asked, all api.Periods) page.Strip {
+func heat(all api.Periods) page.Strip {
 	strip := page.Strip{Head: page.Head{ID: "periods", Title: "All slots, period by period"}, Legend: legend()}
 	row := page.StripRow{Name: "by period"}
 	for _, p := range slices.Backward(all.Periods) {
@@ -135,7 +135,8 @@ func heat(q *page.Asked, all api.Periods) page.Strip {
 	strip.Note = fmt.Sprintf("The newest %s of %s each, the oldest first; a field is as bad as the worst proof in it.",
 		cli.Count(len(row.Marks), "period"), cli.Span(all.PeriodSeconds))
 	if e := all.Earlier; e.Due > 0 {
-		strip.Note += fmt.Sprintf(" Before them %s proofs were due, and %d missed.", money.Grouped(fmt.Sprint(e.Due)), e.Missed)
+		strip.Note += fmt.Sprintf(" Before them %s proofs were due, and %d missed.",
+			money.Grouped(fmt.Sprint(e.Due)), e.Missed)
 	}
 	return strip
 }
@@ -191,8 +192,8 @@ func durations(newest []api.SlotProof, period uint64) page.Bars {
 		}
 		all = append(all, p.TookMilliseconds)
 		b.Bars = append(b.Bars, page.Bar{
-			Name: fmt.Sprintf("slot %s, period %d", cli.Short(p.Slot), p.Period), Value: float64(p.TookMilliseconds) / 1000,
-			Says: seconds(p.TookMilliseconds),
+			Name:  fmt.Sprintf("slot %s, period %d", cli.Short(p.Slot), p.Period),
+			Value: float64(p.TookMilliseconds) / 1000, Says: seconds(p.TookMilliseconds),
 		})
 	}
 	if len(all) == 0 {

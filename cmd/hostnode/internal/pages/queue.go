@@ -29,8 +29,8 @@ func queue(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		return v, err
 	}
 	v.Add(waiting)
-	v.Add(refusals(q, "refused", "Refused", "Requests that did not enter the queue, by the first criterion that they failed.",
-		all.Refusals))
+	v.Add(refusals(q, "refused", "Refused",
+		"Requests that did not enter the queue, by the first criterion that they failed.", all.Refusals))
 	v.Add(refusals(q, "letgo", "Queued, and not sold", "Slots that left the queue without a sale.", all.LetGo))
 	return v, nil
 }
@@ -55,12 +55,14 @@ func queueFacts(q *page.Asked, all api.Queue) page.Facts {
 	for _, w := range all.Waiting {
 		c := page.Text(cli.Count(w.Slots, "slot") + ": " + slotqueue.Why(w.Criterion))
 		if w.Criterion == slotqueue.CriterionRequestCap {
-			c.Under = "sales.maxSlotsPerRequest says how many of one request this host takes; by default as many as may be lost"
+			c.Under = "sales.maxSlotsPerRequest says how many are taken of a request; by default as many as may be lost"
 		}
 		f.Fact("Put back", c)
 	}
 	for _, c := range all.Avoided {
-		f.Fact("Avoided client", page.Cell{Text: c.Client, Code: true, Under: "until " + cli.Clock(c.Until) + ": " + c.Reason})
+		f.Fact("Avoided client", page.Cell{
+			Text: c.Client, Code: true, Under: "until " + cli.Clock(c.Until) + ": " + c.Reason,
+		})
 	}
 	return f
 }
@@ -74,7 +76,8 @@ func pausing(q *page.Asked, of projections.Queue) page.Form {
 	}
 	return page.Form{
 		Head: page.Head{ID: "pause", Title: "Take no more slots", Note: "Sales go on to their end."}, Do: "pause",
-		Button: "Pause the queue", Fields: []page.Field{{Name: "reason", Label: "Reason", Value: q.Typed("reason", "")}},
+		Button: "Pause the queue",
+		Fields: []page.Field{{Name: "reason", Label: "Reason", Value: q.Typed("reason", "")}},
 	}
 }
 
@@ -97,7 +100,8 @@ func reason(ctx context.Context, q *page.Asked, slot string) page.Notices {
 		n.Each = []page.Notice{{Level: page.Warn, Text: why.Detail, Do: why.Hint}}
 		return n
 	}
-	id, level, said := "", page.Warn, ""
+	var id, said string
+	level := page.Warn
 	if o := story.Offered; o != nil {
 		id, said = o.Slot, told(q, story.Moments[len(story.Moments)-1])
 	} else {
@@ -119,7 +123,8 @@ func waitingSlots(ctx context.Context, q *page.Asked) (page.Table, error) {
 		Heads: []string{"Place", "Slot", "Pays", "Collateral", "Expires (chain)", "Waits for"}, Empty: "No slot waits.",
 	}
 	from := int(min(max(1, number(q.Get("from"))), api.MaxPosition-api.DefaultPage+1)) //nolint:gosec // It is small.
-	some, err := api.ListQueued.Ask(ctx, q.Backend, api.QueueQuestion{Then: then(q), From: from, Limit: api.DefaultPage})
+	question := api.QueueQuestion{Then: then(q), From: from, Limit: api.DefaultPage}
+	some, err := api.ListQueued.Ask(ctx, q.Backend, question)
 	for _, s := range some.Slots {
 		slot := page.ID(s.Slot, page.To("sales", s.Slot))
 		slot.Under = fmt.Sprintf("slot %d of request %s", s.SlotIndex, cli.Short(s.Request))

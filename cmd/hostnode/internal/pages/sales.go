@@ -82,7 +82,8 @@ func saleRow(q *page.Asked, s projections.Sale, expected events.Amount) []page.C
 	}
 	return []page.Cell{
 		slot, stateOf(s), page.Text(cli.Clock(s.Since)), waits, proofsOf(s.Proofs),
-		page.Number(q.Token.Amount(s.Collateral.Committed)), page.Number(q.Token.Amount(s.NetEarning)), page.Number(atMost),
+		page.Number(q.Token.Amount(s.Collateral.Committed)), page.Number(q.Token.Amount(s.NetEarning)),
+		page.Number(atMost),
 	}
 }
 
@@ -202,14 +203,16 @@ func factsOf(q *page.Asked, s projections.Sale) page.Facts {
 	}
 	f.Fact("Slot", page.Cell{Text: s.Slot, Code: true})
 	f.Fact("Of", page.Cell{
-		Text: fmt.Sprintf("slot %d of request %s", s.SlotIndex, s.Request), To: sold(s.Request), Under: "the slots of this request",
+		Text: fmt.Sprintf("slot %d of request %s", s.SlotIndex, s.Request), To: sold(s.Request),
+		Under: "the slots of this request",
 	})
 	size := cli.Size(s.SlotSize)
 	if s.Stored > 0 {
 		size += ", of which " + cli.Size(s.Stored) + " are stored"
 	}
 	f.Fact("Size", page.Text(size))
-	f.Fact("Proofs", page.Text(fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed", s.Proofs.Submitted,
+	f.Fact("Proofs", page.Text(fmt.Sprintf("%d submitted, %d missed, %d open, %d excused, %d lapsed",
+		s.Proofs.Submitted,
 		s.Proofs.Missed, s.Proofs.Open, s.Proofs.Excused, s.Proofs.Lapsed)))
 	if s.Availability != "" {
 		f.Fact("Availability", page.ID(s.Availability, page.To("availabilities", s.Availability)))
@@ -350,10 +353,12 @@ func checksOf(ctx context.Context, q *page.Asked, which func(api.Check) bool) (p
 // storyOf is what happened to a slot, with each event as it is stored.
 func storyOf(ctx context.Context, q *page.Asked, s projections.Sale, all []projections.Moment) (page.Timeline, error) {
 	line := page.Timeline{Head: page.Head{
-		ID: "story", Title: "What happened", Note: newestFirst + " In front is when it was recorded, then the chain's time.",
+		ID: "story", Title: "What happened",
+		Note: newestFirst + " In front is when it was recorded, then the chain's time.",
 	}}
 	if before := q.Get("before"); before != "" {
-		all = slices.DeleteFunc(slices.Clone(all), func(m projections.Moment) bool { return m.Revision >= number(before) })
+		late := func(m projections.Moment) bool { return m.Revision >= number(before) }
+		all = slices.DeleteFunc(slices.Clone(all), late)
 	}
 	shown := all[max(0, len(all)-moments):]
 	if len(shown) == 0 {
@@ -412,8 +417,11 @@ func retry(work string) page.Form {
 }
 
 var saleOrders = map[string]page.Order{
-	"check": {Done: "The check has begun; its outcome will be here.", Do: func(ctx context.Context, q *page.Asked) error {
-		_, err := api.BeginCheck.Ask(ctx, q.Backend, api.Send(api.ToCheck{Slot: q.Path("slot")}))
-		return err
-	}},
+	"check": {
+		Done: "The check has begun; its outcome will be here.",
+		Do: func(ctx context.Context, q *page.Asked) error {
+			_, err := api.BeginCheck.Ask(ctx, q.Backend, api.Send(api.ToCheck{Slot: q.Path("slot")}))
+			return err
+		},
+	},
 }

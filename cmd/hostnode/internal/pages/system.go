@@ -20,14 +20,15 @@ func system(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	v.AsOf = s.AsOf
 	v.Add(failures(q, s), page.Join{Each: []page.Block{process(s), storeOf(s)}}, chainOf(s))
 	pools := page.Table{
-		Head:  page.Head{ID: "pools", Title: "Work", Note: "Calls on the world, of which each pool runs a few at once."},
+		Head:  page.Head{ID: "pools", Title: "Work", Note: "Calls on the world; each pool runs a few at once."},
 		Heads: []string{"Pool", "Running", "Of at most", "Waiting"}, Empty: "No host runs.",
 	}
 	for _, p := range s.Pools {
 		pools.Row(page.Text(p.Name), page.Number(p.Running), page.Number(p.Size), page.Number(p.Waiting))
 	}
 	v.Add(page.Join{Each: []page.Block{pools, scrubs(s)}})
-	if checks, err := checksOf(ctx, q, func(api.Check) bool { return true }); err == nil { // Only a running host has some.
+	// Only a running host has some.
+	if checks, err := checksOf(ctx, q, func(api.Check) bool { return true }); err == nil {
 		v.Add(checks)
 	}
 	return v, nil
@@ -35,7 +36,9 @@ func system(ctx context.Context, q *page.Asked) (v page.View, err error) {
 
 // failures are the parts that do not run, and the work that is left alone.
 func failures(q *page.Asked, s api.Status) page.Notices {
-	n := page.Notices{Head: page.Head{ID: "failures", Title: "Failures"}, Well: "All parts run, and no work is left alone."}
+	n := page.Notices{
+		Head: page.Head{ID: "failures", Title: "Failures"}, Well: "All parts run, and no work is left alone.",
+	}
 	if !s.AsOf.Running {
 		n.Well = "No work is left alone, as far as the record says."
 	}
@@ -47,8 +50,8 @@ func failures(q *page.Asked, s api.Status) page.Notices {
 	}
 	for _, w := range s.Quarantined {
 		n.Each = append(n.Each, page.Notice{
-			Level: page.Bad, Text: "left alone after failures: " + w.Work + ": " + q.Token.Told(w.Reason), Since: w.Since,
-			Do: "The log has the cause.", Forms: []page.Form{retry(w.Work)},
+			Level: page.Bad, Text: "left alone after failures: " + w.Work + ": " + q.Token.Told(w.Reason),
+			Since: w.Since, Do: "The log has the cause.", Forms: []page.Form{retry(w.Work)},
 		})
 	}
 	if s.Views.Error != "" {
@@ -59,7 +62,8 @@ func failures(q *page.Asked, s api.Status) page.Notices {
 	}
 	if s.Views.Skipped > 0 {
 		n.Each = append(n.Each, page.Notice{
-			Level: page.Warn, Text: cli.Count(s.Views.Skipped, "event") + " could not be read", Do: "hostnode audit says which.",
+			Level: page.Warn, Text: cli.Count(s.Views.Skipped, "event") + " could not be read",
+			Do: "hostnode audit says which.",
 		})
 	}
 	return n
@@ -190,8 +194,11 @@ var systemOrders = map[string]page.Order{
 			return err
 		},
 	},
-	"cancel": {Done: "The check is ended; what it has found stays.", Do: func(ctx context.Context, q *page.Asked) error {
-		_, err := api.CancelCheck.Ask(ctx, q.Backend, api.OfCheck{ID: q.Get("check")})
-		return err
-	}},
+	"cancel": {
+		Done: "The check is ended; what it has found stays.",
+		Do: func(ctx context.Context, q *page.Asked) error {
+			_, err := api.CancelCheck.Ask(ctx, q.Backend, api.OfCheck{ID: q.Get("check")})
+			return err
+		},
+	},
 }
