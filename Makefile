@@ -75,8 +75,8 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
-# The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
-# small modules more.
+# The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin, and what drives a browser, are modules
+# of their own: some sixty small modules more.
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
@@ -85,6 +85,7 @@ vet:
 	cd bench/statemachine && go vet ./...
 	cd bench/downtime && go vet ./...
 	cd bench/aggregation && go vet ./...
+	cd cmd/hostnode/browsertest && go vet -tags browser ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
@@ -275,6 +276,13 @@ codex-sdk: need-node
 	HOSTNODE_CODEX_SDK=$(CURDIR)/build/codex-sdk $(GOTEST) -vet=off -tags e2e -count 1 -timeout 15m \
 	  -run '^TestCodexSDK' -v ./cmd/hostnode
 
+## browser-test: the pages in Debian's chromium; pictures of each are in build/screens afterwards; two minutes
+.PHONY: browser-test
+browser-test: need-chromium
+	rm -rf build/screens
+	cd cmd/hostnode/browsertest && \
+	  go test -vet=off -tags browser -count 1 -timeout 10m . -screens $(CURDIR)/build/screens
+
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
 cover:
@@ -314,7 +322,7 @@ has-node   := command -v node >/dev/null && command -v npm >/dev/null
 for-protoc := protobuf-compiler libprotobuf-dev
 for-node   := nodejs npm
 
-.PHONY: need-protoc need-node need-protoc-and-node need-cc
+.PHONY: need-protoc need-node need-protoc-and-node need-cc need-chromium
 need-protoc:
 	@$(has-protoc) || { \
 	  echo 'needs protoc $(PROTOC_VERSION); on Debian: apt-get install $(for-protoc)'; exit 1; }
@@ -326,3 +334,5 @@ need-protoc-and-node:
 need-cc:
 	@command -v $${CC:-cc} >/dev/null || { \
 	  echo 'the race detector needs a C compiler; on Debian: apt-get install gcc libc6-dev'; exit 1; }
+need-chromium:
+	@command -v chromium >/dev/null || { echo 'needs chromium; on Debian: apt-get install chromium'; exit 1; }

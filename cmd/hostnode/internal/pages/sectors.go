@@ -35,7 +35,7 @@ func listSectors(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		now[one.SectorNumber] = &one
 	}
 	t := page.Table{
-		Head:   page.Head{ID: "sectors", Title: "Sectors"},
+		Head:   page.Head{ID: "sectors"},
 		Heads:  []string{"Sector", "State", "Since", "What it does, or waits for", "Until", "Size", "Deposit"},
 		Empty:  "There is none. The setting sectors.run has the host seal sectors; docs/sectors.md tells how.",
 		Filter: stateFilter(q, all.Counts),
