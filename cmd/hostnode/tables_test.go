@@ -47,7 +47,7 @@ type document struct {
 }
 
 // amounts are the names of fields with amounts, which are digits.
-var amounts = regexp.MustCompile(`(?i)reward|price|pays|collateral|deposit|amount|gas|fee|wei|tokens|net|stake|burnt|lost|atMost|expected`)
+var amounts = regexp.MustCompile(`(?i)reward|price|pays|collateral|deposit|amount|gas|fee|wei|tokens|net|stake|burnt|lost|atMost|expected|^(least|tenth|median|ninth|most|nearest)$`)
 
 // hostile is the worst answer that fits a schema: long names, large numbers, errors. Without all, it has only what must be there.
 func (d document) hostile(name string, s schema, all bool, depth int) any {
@@ -224,7 +224,9 @@ func shown(t *testing.T, cmd *cobra.Command, dir string) {
 // fits measures a page.
 func fits(t *testing.T, args []string, page string) {
 	t.Helper()
-	t.Logf("%v:\n%s", args, page)
+	if testing.Verbose() {
+		t.Logf("%v:\n%s", args, page)
+	}
 	colours := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(colours.ReplaceAllString(line, ""), " \n")

@@ -106,16 +106,16 @@ func preview(ctx context.Context, q *page.Asked) (page.Block, error) {
 	}
 	t := page.Table{
 		Head: page.Head{
-			ID: "tried", Note: fmt.Sprintf("It would match %d of the %s of the last 30 days.", of.Matches,
-				cli.Count(of.Asked.Requests, "newest request")),
+			ID: "tried", Note: fmt.Sprintf("It would match %d of %s: the newest ones of 30 days.", of.Matches,
+				cli.Count(of.Asked.Requests, "request")),
 		},
-		Heads: []string{"Instead", "Requests", "Why not, or at which price"}, Empty: "No request is in the record yet.",
+		Heads: []string{"What", "Requests", "Why not, or with which price"}, Empty: "No request is in the record yet.",
 	}
 	for _, r := range of.Refused {
 		t.Row(page.Text("not matched"), page.Number(r.Requests), page.Text(nearest(q, r)))
 	}
 	for _, p := range of.Prices {
-		t.Row(page.Text("at another price"), page.Number(p.Matches), page.Text(q.Token.Price(p.MinPrice.String())))
+		t.Row(page.Text("matched with another least price"), page.Number(p.Matches), page.Text(q.Token.Price(p.MinPrice.String())))
 	}
 	return t, nil
 }

@@ -34,17 +34,12 @@ func earnings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	v.AsOf = all.AsOf
 	f := page.Facts{Head: page.Head{ID: "all", Title: "In all"}}
 	s := all.Settled
-	some := func(name, amount string, level page.Level) {
-		if amount != "" && amount != "0" {
-			f.Fact(name, page.Cell{Text: q.Token.Amount(amount), Level: level})
-		}
-	}
 	f.Fact("Net", page.Text(q.Token.Amount(s.Net)))
-	some("Rewards", s.Rewards, page.Plain)
-	some("paid to another address", s.RewardsElsewhere, page.Plain)
-	some("for repairs", s.RepairRewards, page.Plain)
-	some("for marking missing proofs", s.ValidatorRewards, page.Plain)
-	some("Collateral lost", s.CollateralLost, page.Bad)
+	amount(&f, q, "Rewards", s.Rewards, page.Plain)
+	amount(&f, q, "paid to another address", s.RewardsElsewhere, page.Plain)
+	amount(&f, q, "for repairs", s.RepairRewards, page.Plain)
+	amount(&f, q, "for marking missing proofs", s.ValidatorRewards, page.Plain)
+	amount(&f, q, "Collateral lost", s.CollateralLost, page.Bad)
 	f.Fact("Gas", page.Text(fmt.Sprintf("%s in %s", money.Gas(s.FeesWei), cli.Count(s.Transactions, "transaction"))))
 	f.Fact("Still at most", page.Cell{
 		Text:  q.Token.Amount(all.ExpectedAtMost.String()),

@@ -66,13 +66,10 @@ func ledger(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	f.Fact("Left of what may be", page.Text(q.Token.Amount(sum(left))))
 	f.Fact("Lost", page.Text(q.Token.Amount(sum(lost))))
 	d := l.Deposits
-	for _, part := range []struct{ name, amount string }{
-		{"Deposits of sectors", d.Held}, {"  returned", d.Returned}, {"  lost", d.Lost}, {"  withdrawn", d.Withdrawn},
-	} {
-		if part.amount != "" && part.amount != "0" {
-			f.Fact(part.name, page.Text(q.Token.Amount(part.amount)))
-		}
-	}
+	amount(&f, q, "Deposits of sectors", d.Held, page.Plain)
+	amount(&f, q, "Deposits returned", d.Returned, page.Plain)
+	amount(&f, q, "Deposits lost", d.Lost, page.Bad)
+	amount(&f, q, "Deposits withdrawn", d.Withdrawn, page.Plain)
 	v.Add(page.Join{Each: []page.Block{spaceOf(l.Ledger), f}})
 	t := page.Table{
 		Head:  page.Head{ID: "bytes", Title: "Bytes", Note: "The parts add up to the quota."},

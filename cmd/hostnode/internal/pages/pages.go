@@ -81,3 +81,10 @@ func number(text string) uint64 {
 	n, _ := strconv.ParseUint(text, 10, 64) // What is no number is the beginning.
 	return n
 }
+
+// amount adds an amount of base units to facts, if it is one and not zero.
+func amount(f *page.Facts, q *page.Asked, name, base string, l page.Level) {
+	if base != "" && base != "0" {
+		f.Fact(name, page.Cell{Text: q.Token.Amount(base), Level: l})
+	}
+}

@@ -260,7 +260,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 		"queue?slot=" + slotOf(3).String(): {"The whole story of the slot", "the disk was slow"},
 		"queue?slot=0x12345678":            {"Warning", "0x12345678"},
 		"availabilities":                   {"0xa1000000", "on offer", "1 GiB", "2 base units/byte/s", "Put space on offer"},
-		"availabilities?size=1GiB&duration=1h&price=1&collateral=5&until=never": {"It would match 0 of the 0 newest requests"},
+		"availabilities?size=1GiB&duration=1h&price=1&collateral=5&until=never": {"It would match 0 of 0 requests"},
 		"availabilities?size=1GiB&price=0.5":                                    {"price: without a token's symbol", "Warning"},
 		"availabilities/" + offered:                                             {"now 1 GiB; empty: as it is", "Sell nothing new from it"},
 		"proofs":                                                                {"Missed proofs", "14583342", "the disk was slow", "All slots, period by period", "1.2 s"},

@@ -224,21 +224,16 @@ func factsOf(q *page.Asked, s projections.Sale) page.Facts {
 func moneyOf(q *page.Asked, s projections.Sale, atMost string) page.Facts {
 	f := page.Facts{Head: page.Head{ID: "money", Title: "Money"}}
 	c := s.Collateral
-	amounts := func(name, amount string, level page.Level) {
-		if amount != "" && amount != "0" {
-			f.Fact(name, page.Cell{Text: q.Token.Amount(amount), Level: level})
-		}
-	}
-	amounts("Reward", s.Reward, page.Plain)
+	amount(&f, q, "Reward", s.Reward, page.Plain)
 	f.Fact("Paid to", page.Cell{Text: s.RewardRecipient, Code: true})
-	amounts("For the repair", s.RepairReward, page.Plain)
+	amount(&f, q, "For the repair", s.RepairReward, page.Plain)
 	f.Fact("Net", page.Text(q.Token.Amount(s.NetEarning)))
-	amounts("Still at most", atMost, page.Plain)
-	amounts("Collateral set aside", c.Committed, page.Plain)
-	amounts("Collateral on chain", c.OnChain, page.Plain)
-	amounts("Collateral slashed", c.Slashed, page.Bad)
-	amounts("Collateral returned", c.Returned, page.Plain)
-	amounts("Collateral lost", c.Lost, page.Bad)
+	amount(&f, q, "Still at most", atMost, page.Plain)
+	amount(&f, q, "Collateral set aside", c.Committed, page.Plain)
+	amount(&f, q, "Collateral on chain", c.OnChain, page.Plain)
+	amount(&f, q, "Collateral slashed", c.Slashed, page.Bad)
+	amount(&f, q, "Collateral returned", c.Returned, page.Plain)
+	amount(&f, q, "Collateral lost", c.Lost, page.Bad)
 	f.Fact("Gas", page.Text(money.Gas(s.FeesWei)+" in "+cli.Count(s.Transactions, "transaction")))
 	return f
 }
