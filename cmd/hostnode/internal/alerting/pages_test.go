@@ -57,8 +57,10 @@ func TestWhatWasTypedIsNotLost(t *testing.T) {
 		}
 	}
 	for _, form := range []url.Values{
-		{"do": {"acknowledge"}, "number": {"x"}}, {"do": {"mute"}, "kind": {"none"}},
-		{"do": {"unmute"}, "kind": {"disk-full"}}, {"do": {"test"}, "channel": {"../x"}},
+		{"do": {"acknowledge"}, "number": {"x"}},
+		{"do": {"mute"}, "kind": {"none"}},
+		{"do": {"unmute"}, "kind": {"disk-full"}},
+		{"do": {"test"}, "channel": {"../x"}},
 	} {
 		if status, _ := b.Post(t, "/page/alerts", form); status < 400 {
 			t.Errorf("%v: status %d", form, status)

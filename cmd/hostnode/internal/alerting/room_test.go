@@ -24,8 +24,11 @@ func TestWhatKeepsTransactionsBackIsClearedOnceItIsOver(t *testing.T) {
 			limited, unsigned bool
 			want              string
 		}{
-			{false, true, "fee-limit"}, {true, true, "fee-limit"}, {false, true, "fee-limit fee-limit"},
-			{false, false, "fee-limit fee-limit not-signing"}, {false, false, "fee-limit fee-limit not-signing"},
+			{false, true, "fee-limit"},
+			{true, true, "fee-limit"},
+			{false, true, "fee-limit fee-limit"},
+			{false, false, "fee-limit fee-limit not-signing"},
+			{false, false, "fee-limit fee-limit not-signing"},
 		} {
 			limited.Store(step.limited)
 			unsigned.Store(step.unsigned)
