@@ -77,6 +77,7 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
+<<<<<<< HEAD
 # Man pages go with a package from a version on whose Makefile makes them.
 .PHONY: man-if-any
 man-if-any:
@@ -96,6 +97,10 @@ package-test: need-debian $(NFPM) man-if-any
 
 # The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
 # small modules more.
+=======
+# The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin, and what drives a browser, are modules
+# of their own: some sixty small modules more.
+>>>>>>> w-pagesb
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
@@ -104,6 +109,7 @@ vet:
 	cd bench/statemachine && go vet ./...
 	cd bench/downtime && go vet ./...
 	cd bench/aggregation && go vet ./...
+	cd cmd/hostnode/browsertest && go vet -tags browser ./...
 
 ## lint: the house rules: imports, purity, exhaustiveness, form (.golangci.yml)
 .PHONY: lint
@@ -294,6 +300,13 @@ codex-sdk: need-node
 	HOSTNODE_CODEX_SDK=$(CURDIR)/build/codex-sdk $(GOTEST) -vet=off -tags e2e -count 1 -timeout 15m \
 	  -run '^TestCodexSDK' -v ./cmd/hostnode
 
+## browser-test: the pages in Debian's chromium; pictures of each are in build/screens afterwards; two minutes
+.PHONY: browser-test
+browser-test: need-chromium
+	rm -rf build/screens
+	cd cmd/hostnode/browsertest && \
+	  go test -vet=off -tags browser -count 1 -timeout 10m . -screens $(CURDIR)/build/screens
+
 ## cover: how much of the pure cores their tests reach; fails below COVERAGE (90) per cent
 .PHONY: cover
 cover:
@@ -335,7 +348,11 @@ has-node   := command -v node >/dev/null && command -v npm >/dev/null
 for-protoc := protobuf-compiler libprotobuf-dev
 for-node   := nodejs npm
 
+<<<<<<< HEAD
 .PHONY: need-protoc need-node need-protoc-and-node need-debian need-cc
+=======
+.PHONY: need-protoc need-node need-protoc-and-node need-cc need-chromium
+>>>>>>> w-pagesb
 need-protoc:
 	@$(has-protoc) || { \
 	  echo 'needs protoc $(PROTOC_VERSION); on Debian: apt-get install $(for-protoc)'; exit 1; }
@@ -350,3 +367,5 @@ need-debian:
 need-cc:
 	@command -v $${CC:-cc} >/dev/null || { \
 	  echo 'the race detector needs a C compiler; on Debian: apt-get install gcc libc6-dev'; exit 1; }
+need-chromium:
+	@command -v chromium >/dev/null || { echo 'needs chromium; on Debian: apt-get install chromium'; exit 1; }

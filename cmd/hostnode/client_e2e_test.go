@@ -58,6 +58,7 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "movie.bin"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	refused := "" // what was last said instead
 	patient, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	until := func(what string, ok func() bool) {
@@ -68,7 +69,7 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 			select {
 			case <-look.C:
 			case <-patient.Done():
-				t.Fatalf("not yet: %s", what)
+				t.Fatalf("not yet: %s; %s", what, refused)
 			}
 		}
 	}
@@ -81,9 +82,12 @@ func TestCIARequestOfTheClientIsSoldByAHostThatRuns(t *testing.T) {
 		return strings.HasSuffix(says, "\n")
 	})
 	begin(append([]string{"run"}, printed...)...)
-	until("the host listens", func() bool { return command("status").Run() == nil })
-	says("availability", "add", "--size", "1GiB", "--duration", "720h", "--min-price", "1000",
-		"--collateral", "5000000000000")
+	until("the host takes the offer", func() bool { // It refuses orders until it runs.
+		out, err := command("availability", "add", "--size", "1GiB", "--duration", "720h", "--min-price", "1000",
+			"--collateral", "5000000000000").CombinedOutput()
+		refused = string(out)
+		return err == nil
+	})
 	says("client", "request", "movie.bin", "--expiry", "20m")
 	until("all slots are filled", func() bool {
 		var all []requester.Progress

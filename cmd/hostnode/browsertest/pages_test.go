@@ -120,7 +120,6 @@ func TestPagesOfRecordedMachines(t *testing.T) {
 	} {
 		site := pagetest.Open(t, pagetest.Recorded(t, pagetest.History{Root: root, Name: c.history, Most: c.most}))
 		server := httptest.NewServer(site.Handler)
-		defer server.Close()
 		command(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
 			Headers: network.Headers{"Authorization": "Bearer " + site.Secret},
 		})
@@ -132,7 +131,9 @@ func TestPagesOfRecordedMachines(t *testing.T) {
 				b.open(url)
 			}
 		}
-		b.open("about:blank")
+		b.open("about:blank") // It ends the stream that the server waits for.
+		server.CloseClientConnections()
+		server.Close()
 	}
 }
 

@@ -38,8 +38,8 @@ func TestPagesOfAHost(t *testing.T) {
 // signIn has the tab sign in with a token that allows orders.
 func (b *tab) signIn(h *host) {
 	b.t.Helper()
-	name := "browser" + strconv.Itoa(len(h.says("token", "list")))
-	token, _, _ := strings.Cut(h.says("token", "new", name, "--scope", "operate"), "\n")
+	_ = h.command("token", "revoke", "anna").Run() // The first time there is none.
+	token, _, _ := strings.Cut(h.says("token", "new", "anna", "--scope", "operate"), "\n")
 	b.open(h.url + "login?next=/page/overview")
 	b.do(chromedp.SendKeys("#signin-token", token), chromedp.Click("#signin button"))
 	b.says("header", "Sign out")
@@ -127,7 +127,7 @@ func pagesFollow(t *testing.T, h *host) {
 	}
 	h.start()
 	b.says("#contact", "Live")
-	h.says("drain", "--reason", "it is back")
+	h.until("the host takes orders", func() bool { return h.command("drain", "--reason", "it is back").Run() == nil })
 	b.says("#well", "paused")
 	if !b.marked() {
 		t.Error("the page was loaded anew")

@@ -111,7 +111,9 @@ func piecesTable(q *page.Asked, w Waiting[view.Piece]) page.Table {
 
 func waitingTable(q *page.Asked, w Waiting[view.Ferry]) page.Table {
 	t := page.Table{
-		Head:  page.Head{ID: "aggregates", Title: cli.Plural(w.Count, "aggregate waits for a deal", "aggregates wait for a deal")},
+		Head: page.Head{
+			ID: "aggregates", Title: cli.Plural(w.Count, "aggregate waits for a deal", "aggregates wait for a deal"),
+		},
 		Heads: []string{"Aggregate", "Waits since", "Size", "Pieces"},
 	}
 	some, next := page.Some(q, "aggregates", w.First)
@@ -184,7 +186,7 @@ func showStanding(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	if s.Aggregate != "" {
 		v.Add(page.Words{
 			Head:  page.Head{ID: "proof", Title: "Proof"},
-			Each:  []string{"There is a proof that the piece is in its aggregate, which anyone can verify without a host."},
+			Each:  []string{"There is a proof that the piece is in its aggregate, which anyone can verify."},
 			Links: []page.Link{{Text: "Show the proof", To: page.To("aggregation", "pieces", s.Piece, "proof")}},
 		})
 	}
@@ -232,7 +234,8 @@ func pieceFacts(s Standing) page.Facts {
 	code("Piece", s.Piece, "")
 	code("Piece, version 2", s.PieceV2, "")
 	if s.Size > 0 {
-		f.Fact("Size", page.Text(cli.Size(events.Bytes(s.Size))+", of a CAR of "+cli.Size(events.Bytes(s.Content.Size))))
+		of := cli.Size(events.Bytes(s.Content.Size))
+		f.Fact("Size", page.Text(cli.Size(events.Bytes(s.Size))+", of a CAR of "+of))
 		f.Fact("Priority", page.Textf("%d, with %s before it", s.Priority, cli.Count(s.Ahead, "piece")))
 	}
 	f.Fact("Group", page.Text(s.Content.Group))

@@ -37,7 +37,7 @@ func TestTheOverviewLeadsWithAlerts(t *testing.T) {
 
 func TestTheMuteOfAnAlertIsFilledIn(t *testing.T) {
 	_, body := alerts(t, 6).Get(t, "/page/alerts?kind=disk-full&subject=x")
-	for _, want := range []string{"<option selected>disk-full</option>", `name="subject" value="x"`} {
+	for _, want := range []string{" selected>disk-full</option>", `name="subject" value="x"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)
 		}

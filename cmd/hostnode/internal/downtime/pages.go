@@ -120,7 +120,9 @@ func showNode(ctx context.Context, q *page.Asked) (v page.View, err error) {
 
 // next is what happens to a node next, and until when that can be changed.
 func next(n view.Node) page.Notices {
-	out := page.Notices{Head: page.Head{ID: "next", Title: "What comes next"}, Well: "It is active, and no suspension is near."}
+	out := page.Notices{
+		Head: page.Head{ID: "next", Title: "What comes next"}, Well: "It is active, and no suspension is near.",
+	}
 	add := func(notice page.Notice) { out.Each = append(out.Each, notice) }
 	if n.Proposed {
 		add(page.Notice{
@@ -131,8 +133,8 @@ func next(n view.Node) page.Notices {
 	if r := n.Return; r != nil {
 		add(page.Notice{
 			Level: page.Bad, Text: "the windows have suspended it", Since: n.Since, Until: r.Latest,
-			Do: fmt.Sprintf("It must be online from then on: else it is disqualified at %s. If it is online from now on, "+
-				"it is reinstated at %s (-: never).", cli.Clock(r.Deadline), cli.Clock(r.Reinstated)),
+			Do: fmt.Sprintf("It must be online from then on: else it is disqualified at %s. If it is online from now "+
+				"on, it is reinstated at %s (-: never).", cli.Clock(r.Deadline), cli.Clock(r.Reinstated)),
 		})
 	}
 	if n.Held {
@@ -186,7 +188,8 @@ func arithmetic(n view.Node) page.Table {
 	t := page.Table{
 		Head: page.Head{
 			ID: "arithmetic", Title: "What the windows say",
-			Note: "A window is offline if all of its audits say so. Void windows, in which nobody could watch, count as online.",
+			Note: "A window is offline if all of its audits say so. Void windows, in which nobody could watch, count " +
+				"as online.",
 		},
 		Heads: []string{"Rules", "Offline", "With audits", "Void", "Arithmetic", "Limit", "So it is"},
 	}
@@ -266,7 +269,8 @@ func verdicts(n view.Node) page.Table {
 // forms are the orders about a node that make sense now.
 func forms(q *page.Asked, n view.Node) (all []page.Block) {
 	verbs := map[string][]string{
-		core.Active.String(): {"suspend", "disqualify", "exit"}, core.Suspended.String(): {"reinstate", "disqualify", "exit"},
+		core.Active.String():       {"suspend", "disqualify", "exit"},
+		core.Suspended.String():    {"reinstate", "disqualify", "exit"},
 		core.Disqualified.String(): {"reinstate"},
 	}[n.Status]
 	if len(verbs) == 0 {

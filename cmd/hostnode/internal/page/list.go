@@ -15,8 +15,8 @@ const (
 // Then is the question about now, or about the past if the address says so.
 func (q *Asked) Then() api.Then { return api.Then{At: q.Get("at")} }
 
-// Some is the part of a list that the address asks for, by the value called name, and the link to what follows. It is for
-// lists that the API answers whole.
+// Some is the part of a list that the address asks for, by the value called name, and the link to what follows. It is
+// for lists that the API answers whole.
 func Some[T any](q *Asked, name string, all []T) (some []T, next *Link) {
 	from, _ := strconv.ParseUint(q.Get(name), 10, 32) // What is no number is the beginning.
 	begin := min(int(from), len(all))                 //nolint:gosec // 32 bits.

@@ -48,7 +48,8 @@ func All(ofMachines []page.Page) []page.Page {
 		{Path: "streams/{stream}", Title: "Stream", Show: stream},
 	}
 	all = append(all, ofMachines...)
-	order := []string{menuHost, menuSlots, menuMoney, menuOthers, menuSystem, ""} // Machines have pages in several parts.
+	// Machines have pages in several parts.
+	order := []string{menuHost, menuSlots, menuMoney, menuOthers, menuSystem, ""}
 	slices.SortStableFunc(all, func(a, b page.Page) int {
 		return slices.Index(order, a.Menu) - slices.Index(order, b.Menu)
 	})

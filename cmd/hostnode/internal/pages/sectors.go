@@ -35,7 +35,7 @@ func listSectors(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		now[one.SectorNumber] = &one
 	}
 	t := page.Table{
-		Head:   page.Head{ID: "sectors", Title: "Sectors"},
+		Head:   page.Head{ID: "sectors"},
 		Heads:  []string{"Sector", "State", "Since", "What it does, or waits for", "Until", "Size", "Deposit"},
 		Empty:  "There is none. The setting sectors.run has the host seal sectors; docs/sectors.md tells how.",
 		Filter: stateFilter(q, all.Counts),
@@ -50,7 +50,8 @@ func listSectors(ctx context.Context, q *page.Asked) (v page.View, err error) {
 			page.At(s.PausedUntil), page.Number(cli.Size(s.Size)), page.Number(q.Token.Amount(cmp.Or(s.Deposit, "0"))))
 	}
 	if all.Forgotten > 0 {
-		t.Note = cli.Count(all.Forgotten, "older finished sector") + " not shown; the address of each still has its history."
+		t.Note = cli.Count(all.Forgotten, "older finished sector") +
+			" not shown; the address of each still has its history."
 	}
 	v.Add(t, windows)
 	return v, nil
@@ -149,7 +150,9 @@ func windowsAhead(ctx context.Context, q *page.Asked) (page.Table, error) {
 		Head:  page.Head{ID: "windows", Title: "Windows of the next proving period"},
 		Heads: []string{"Opens", "Until", "Period", "Sectors", "Which"}, Empty: "No sector has to be proven.",
 	}
-	d, err := api.ListDuties.Ask(ctx, q.Backend, api.DutiesQuestion{Then: then(q), Paging: api.Paging{Limit: api.MaxPage}})
+	d, err := api.ListDuties.Ask(ctx, q.Backend, api.DutiesQuestion{
+		Then: then(q), Paging: api.Paging{Limit: api.MaxPage},
+	})
 	if err != nil {
 		return t, err
 	}
@@ -164,7 +167,8 @@ func windowsAhead(ctx context.Context, q *page.Asked) (page.Table, error) {
 			if until.Under = strings.TrimPrefix(slack(one.SlackSeconds), ", "); one.State == api.DutyLate {
 				until.Level = page.Bad
 			}
-			t.Row(page.Text(cli.Clock(one.Opens)), until, page.Number(one.Period), page.Cell{At: one.Deadline}, page.Cell{})
+			t.Row(page.Text(cli.Clock(one.Opens)), until, page.Number(one.Period),
+				page.Cell{At: one.Deadline}, page.Cell{})
 		}
 	}
 	for _, row := range t.Rows { // How many they are is known now.
@@ -228,7 +232,8 @@ func sectorNotice(q *page.Asked, a api.Sector) page.Notices {
 		n.Text = stands.Text + "; works on " + sectorWaits(s, a.Now)
 	}
 	if s.Fault != nil {
-		n.Do = strings.TrimSpace(fmt.Sprintf("Its fault was found at %s: %s. %s", cli.Clock(s.Fault.At), s.Fault.Reason, n.Do))
+		found := fmt.Sprintf("Its fault was found at %s: %s. ", cli.Clock(s.Fault.At), s.Fault.Reason)
+		n.Do = strings.TrimSpace(found + n.Do)
 	}
 	if s.Bleeds || s.Parked != "" {
 		n.Do = strings.TrimSpace(n.Do + " What can be done is below.")
@@ -354,7 +359,8 @@ func sectorForms(q *page.Asked, s projections.Sector) (all []page.Block) {
 	state := sector.State(s.State)
 	can := func(action string) bool { return slices.Contains(s.Actions, action) }
 	if can("SectorRestart") || !s.PausedUntil.IsZero() {
-		add(api.VerbRetry, "Try it again", "A parked sector goes on, or the pause of a paused one ends.", "Try again", "")
+		add(api.VerbRetry, "Try it again", "A parked sector goes on, or the pause of a paused one ends.", "Try again",
+			"")
 	}
 	if (state == sector.Empty || state == sector.WaitDeals) && len(s.Pieces) > 0 {
 		add(api.VerbPack, "Seal it as it is", "It takes no more pieces.", "Seal", "")
@@ -365,19 +371,17 @@ func sectorForms(q *page.Asked, s projections.Sector) (all []page.Block) {
 	}
 	if can("SectorForceState") {
 		states := make([]string, 0, len(sector.States()))
-		for _, to := range sector.States() {
+		for _, to := range sector.States()[1:] { // The first one is that of none.
 			states = append(states, string(to))
 		}
-		add(api.VerbForce, "Put it into a state", "Nothing is checked first: it goes on from that state, with its recorded "+
-			"data and whatever the contract has of it.", "Force", "Set this state", page.Field{
-			Name: "to", Label: "State", Value: q.Typed("to", s.State), Choices: slices.DeleteFunc(states, func(text string) bool {
-				return text == ""
-			}),
+		add(api.VerbForce, "Put it into a state", "Nothing is checked first: it goes on from that state, with its "+
+			"recorded data and whatever the contract has of it.", "Force", "Set this state", page.Field{
+			Name: "to", Label: "State", Value: q.Typed("to", s.State), Choices: states,
 		})
 	}
 	if can("SectorRemove") {
-		add(api.VerbRemove, "Remove its data", "Its data is removed at once. If it is on the contract, its missing proofs cost "+
-			"the deposit, so terminate it first. This cannot be undone.", "Remove", "Remove the data now")
+		add(api.VerbRemove, "Remove its data", "Its data is removed at once. If it is on the contract, its missing "+
+			"proofs cost the deposit, so terminate it first. This cannot be undone.", "Remove", "Remove the data now")
 	}
 	return all
 }
