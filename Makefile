@@ -77,30 +77,20 @@ race-full: need-cc
 build:
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/hostnode ./cmd/hostnode
 
-<<<<<<< HEAD
-# Man pages go with a package from a version on whose Makefile makes them.
-.PHONY: man-if-any
-man-if-any:
-	@! grep -q '^man:' Makefile || $(MAKE) man
-
 RELEASE := VERSION='$(VERSION)' NFPM='$(NFPM)' OUT=build/release
 
 ## release: build/release: static programs and a .deb for amd64 and arm64 (ARCHES=), the same bytes anywhere; checksums
 .PHONY: release
-release: $(NFPM) man-if-any
+release: $(NFPM) man
 	@$(RELEASE) sh package/release.sh
 
 ## package-test: the release built twice; its .deb installed, upgraded, removed, purged; its unit. As root, on Debian
 .PHONY: package-test
-package-test: need-debian $(NFPM) man-if-any
+package-test: need-debian $(NFPM) man
 	@$(RELEASE) bash package/test.sh
 
-# The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin are modules of their own: some sixty
-# small modules more.
-=======
 # The benchmarks against go-statemachine, PostgreSQL and the libraries of Filecoin, and what drives a browser, are modules
 # of their own: some sixty small modules more.
->>>>>>> w-pagesb
 ## vet: compile everything, with every build tag, and let go vet read it
 .PHONY: vet
 vet:
@@ -348,11 +338,7 @@ has-node   := command -v node >/dev/null && command -v npm >/dev/null
 for-protoc := protobuf-compiler libprotobuf-dev
 for-node   := nodejs npm
 
-<<<<<<< HEAD
-.PHONY: need-protoc need-node need-protoc-and-node need-debian need-cc
-=======
-.PHONY: need-protoc need-node need-protoc-and-node need-cc need-chromium
->>>>>>> w-pagesb
+.PHONY: need-protoc need-node need-protoc-and-node need-debian need-cc need-chromium
 need-protoc:
 	@$(has-protoc) || { \
 	  echo 'needs protoc $(PROTOC_VERSION); on Debian: apt-get install $(for-protoc)'; exit 1; }
