@@ -125,7 +125,9 @@ func (s *supervisor) status(with whichSales) Status {
 		st.BlockTime, st.NoRoom = s.KnownBlockTime(), s.NoRoom()
 	}
 	st.Hosting, st.ProofsDue = s.sales.tally.hosting, s.sales.tally.due
-	shown := map[whichSales]map[events.SlotID]*agent{allSales: s.sales.agents, troubledSales: s.sales.tally.troubled}[with]
+	shown := map[whichSales]map[events.SlotID]*agent{
+		allSales: s.sales.agents, troubledSales: s.sales.tally.troubled,
+	}[with]
 	for _, slot := range slices.SortedFunc(maps.Keys(shown), events.SlotID.Compare) {
 		if ag := shown[slot]; ag.remote == "" {
 			st.Sales = append(st.Sales, SaleStatus{ag.state, sale.Waiting(ag.state), ag.trouble, ag.Left})

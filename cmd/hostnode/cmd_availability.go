@@ -99,7 +99,8 @@ type offerTerms struct {
 // offerFlags are the flags that add and set share.
 func offerFlags(flags *pflag.FlagSet) *offerTerms {
 	c := &offerTerms{}
-	readFlag(flags, cli.ParseSize, func(n events.Bytes) { c.Size = &n }, "size", "space on offer, a `size` such as 10GiB")
+	readFlag(flags, cli.ParseSize, func(n events.Bytes) { c.Size = &n },
+		"size", "space on offer, a `size` such as 10GiB")
 	readFlag(flags, cli.ParseDuration, func(d time.Duration) { c.DurationSeconds = new(uint64(d / time.Second)) },
 		"duration", "longest sale, a `duration` such as 720h or 30d")
 	moneyFlag(flags, money.PerByteSecond, func(e money.Entry) { c.minPrice = &e },

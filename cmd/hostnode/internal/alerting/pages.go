@@ -49,7 +49,8 @@ func show(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	}
 	if len(all.Open) > 1 {
 		v.Add(page.Form{
-			Head: page.Head{ID: "acknowledge-all", Title: "Acknowledge all"}, Do: "acknowledge", Button: "Acknowledge all",
+			Head: page.Head{ID: "acknowledge-all", Title: "Acknowledge all"},
+			Do:   "acknowledge", Button: "Acknowledge all",
 			Fields: []page.Field{{
 				Name: "note", Label: "What you know", Value: typedFor(q, "note", 0), Required: true,
 			}},

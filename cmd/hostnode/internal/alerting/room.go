@@ -89,10 +89,10 @@ const lookEvery = 15 * time.Second
 // clearSending clears the alerts about what keeps transactions from being sent, once each is over, until ctx ends. They
 // are raised by the parts that find it. limited says whether the limit on fees keeps them back, unsigned whether the
 // signer does; nil: there is no signer.
-func clearSending(ctx context.Context, limited, unsigned func() bool, clear func(health.Alert)) {
+func clearSending(ctx context.Context, limited, unsigned func() bool, raise func(health.Alert)) {
 	var fees, signer health.Incident
 	look := func(i *health.Incident, is bool, kind health.AlertKind, over string) {
-		i.Lasts(is, !is, func() {}, func() { clear(health.Alert{Kind: kind, Cleared: time.Now(), Reason: over}) })
+		i.Lasts(is, !is, func() {}, func() { raise(health.Alert{Kind: kind, Cleared: time.Now(), Reason: over}) })
 	}
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()

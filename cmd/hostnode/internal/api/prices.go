@@ -167,7 +167,8 @@ func (r *reader) Prices(ctx context.Context, q PricesQuestion) (out Prices, err 
 // PreviewOffer is what an offer would match.
 func (r *reader) PreviewOffer(ctx context.Context, q PreviewQuestion) (out Preview, err error) {
 	offer, err := Offer{
-		Size: q.Size, DurationSeconds: q.DurationSeconds, MinPrice: q.MinPrice, Collateral: q.Collateral, Until: q.Until,
+		Size: q.Size, DurationSeconds: q.DurationSeconds, MinPrice: q.MinPrice, Collateral: q.Collateral,
+		Until: q.Until,
 	}.command(r.now())
 	if err != nil {
 		return out, err

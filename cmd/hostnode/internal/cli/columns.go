@@ -17,9 +17,9 @@ const (
 	wholeWord = 16 // the longest word that a column does not break, unless it is a number
 )
 
-// columns lays rows out in aligned columns, in lines of at most so many; 0: however long they get. Long texts take several
-// lines, and numbers keep their units. Columns that are too many go on in a second line of each row, and so does its
-// head. The last cell of a row has all the room that is left.
+// columns lays rows out in aligned columns, in lines of at most so many; 0: however long they get. Long texts take
+// several lines, and numbers keep their units. Columns that are too many go on in a second line of each row, and so
+// does its head. The last cell of a row has all the room that is left.
 func columns(rows [][]string, most int) string {
 	widths, least := measured(rows)
 	var out strings.Builder
@@ -147,7 +147,8 @@ func writeBand(out *strings.Builder, row []string, widths []int, b band, most in
 	}
 }
 
-// paragraph is a line in as many lines as it needs. A word that is longer than a line stays whole, so that it can be copied.
+// paragraph is a line in as many lines as it needs. A word that is longer than a line stays whole, so that it can be
+// copied.
 func paragraph(line string, most int) string {
 	begin := len(line) - len(strings.TrimLeft(line, " "))
 	return strings.Join(wrapped(line, most, min(begin, most/2)+indent, false), "\n")

@@ -279,8 +279,8 @@ func forms(q *page.Asked, n view.Node) (all []page.Block) {
 	all = append(all, page.Form{
 		Head: page.Head{
 			ID: "decide", Title: "Decide about it",
-			Note: "Who is suspended by a person is reinstated by a person only. What is reinstated begins anew: its windows " +
-				"until now count no more. Exit: it has left, and is watched no more.",
+			Note: "Who is suspended by a person is reinstated by a person only. What is reinstated begins anew: " +
+				"its windows until now count no more. Exit: it has left, and is watched no more.",
 		},
 		Do: "decide", Button: "Decide", Confirm: "Do this to " + n.Node,
 		Fields: []page.Field{

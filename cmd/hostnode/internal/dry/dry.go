@@ -3,9 +3,10 @@
 // The host is the real one: its queue, its admission, its ledger and its sales decide, and record in a data directory
 // of their own. It reads the real chain. But whatever a sale would send, fetch, store or prove is answered here
 // (Market, and files.go), as if it had succeeded: nothing reaches the chain, because the market is given only what
-// reads (Reads). So a slot that was free when the host wanted it counts as filled by it until its request is over, with its space and
-// its collateral, and then as paid for. Whether the host would really have been the first to fill it is not known, nor
-// whether its data could have been fetched: what a dry run earns is the most that could have been earned.
+// reads (Reads). So a slot that was free when the host wanted it counts as filled by it until its request is over,
+// with its space and its collateral, and then as paid for. Whether the host would really have been the first to fill
+// it is not known, nor whether its data could have been fetched: what a dry run earns is the most that could have been
+// earned.
 package dry
 
 import (

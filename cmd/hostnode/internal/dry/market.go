@@ -30,8 +30,8 @@ type Reads interface {
 	Balance(ctx context.Context, paid ...events.Head) (events.Balance, error)
 }
 
-// Market is the market of a dry run: the contract as it is, but for the slots that this host would have filled. Safe for
-// concurrent use.
+// Market is the market of a dry run: the contract as it is, but for the slots that this host would have filled. Safe
+// for concurrent use.
 type Market struct {
 	Reads
 	mu       sync.Mutex

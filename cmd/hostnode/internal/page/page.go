@@ -1,10 +1,10 @@
-// Package page shows a host to people in a browser: pages without a build step, made on the server, each of which can be
-// read and used without JavaScript. It is a client of the API (package api) and knows nothing else of the host.
+// Package page shows a host to people in a browser: pages without a build step, made on the server, each of which can
+// be read and used without JavaScript. It is a client of the API (package api) and knows nothing else of the host.
 //
-// A Page is declared once: its path, its place in the menu, what it shows, and what its forms do. What it shows is a View,
-// which is made of blocks (blocks.go): facts, tables, notices, timelines, strips of periods, charts, forms. There is one
-// template for each kind of block and none for a page, so that all pages look and work alike, and text from outside is
-// escaped in one place. The pages themselves are in package pages and in the folders of the machines.
+// A Page is declared once: its path, its place in the menu, what it shows, and what its forms do. What it shows is a
+// View, which is made of blocks (blocks.go): facts, tables, notices, timelines, strips of periods, charts, forms.
+// There is one template for each kind of block and none for a page, so that all pages look and work alike, and text
+// from outside is escaped in one place. The pages themselves are in package pages and in the folders of the machines.
 //
 // Site (site.go) serves pages: it renders, refuses, and says when something has changed (live.go). Who may see it is
 // decided before, by package access.

@@ -75,7 +75,8 @@ func New(pages []Page, log *logrus.Entry) *Site {
 		s.assets[name] = asset{kind, hex.EncodeToString(sum[:8]), content}
 	}
 	s.html = template.New("").Funcs(template.FuncMap{
-		"render": s.render, "t": shown, "when": when, "clock": cli.Clock, "asset": s.address, "args": args, "ticked": func(b *bool) bool { return *b },
+		"render": s.render, "t": shown, "when": when, "clock": cli.Clock, "asset": s.address, "args": args,
+		"ticked": func(b *bool) bool { return *b },
 	})
 	template.Must(s.html.ParseFS(files, "page.html"))
 	s.mux.HandleFunc("GET "+Root+"assets/{name}", s.asset)
@@ -117,7 +118,9 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // asked is what a request asks.
 func (s *Site) asked(ctx context.Context, r *http.Request) *Asked {
 	who, _ := access.Of(r.Context())
-	q := &Asked{Backend: *s.backend.Load(), By: who.Token, May: who.Scope == access.Operate, Now: time.Now(), request: r}
+	q := &Asked{
+		Backend: *s.backend.Load(), By: who.Token, May: who.Scope == access.Operate, Now: time.Now(), request: r,
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.token.Known() {
@@ -265,8 +268,10 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		l.Told = Notice{Level: Bad, Text: reason}
 	}
 	l.Add(Form{
-		Head: Head{ID: "signin", Note: "A token is made on the host's machine: hostnode token new NAME --scope operate"},
-		Of:   access.SignInPath, Button: "Sign in", Asks: false,
+		Head: Head{
+			ID: "signin", Note: "A token is made on the host's machine: hostnode token new NAME --scope operate",
+		},
+		Of: access.SignInPath, Button: "Sign in", Asks: false,
 		Fields: []Field{
 			{Name: "token", Label: "Token", Required: true}, Hidden("next", r.URL.Query().Get("next")),
 		},

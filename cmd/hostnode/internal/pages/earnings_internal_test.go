@@ -24,8 +24,13 @@ func TestAmountsInFilesHaveAllDigits(t *testing.T) {
 		of   money.Token
 		want string
 	}{
-		{"12500000000000000000", tst, "12.5"}, {"1", tst, "0.000000000000000001"}, {"-100000000000000000000", tst, "-100"},
-		{"0", tst, "0"}, {"120", money.Token{Symbol: "PT"}, "120"}, {"120", money.Token{}, "120"}, {"1e9", tst, "1e9"},
+		{"12500000000000000000", tst, "12.5"},
+		{"1", tst, "0.000000000000000001"},
+		{"-100000000000000000000", tst, "-100"},
+		{"0", tst, "0"},
+		{"120", money.Token{Symbol: "PT"}, "120"},
+		{"120", money.Token{}, "120"},
+		{"1e9", tst, "1e9"},
 	} {
 		if got := exact(row.base, row.of); got != row.want {
 			t.Errorf("%s is written %s, want %s", row.base, got, row.want)

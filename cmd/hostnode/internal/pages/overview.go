@@ -253,7 +253,8 @@ func spaceOf(l projections.Ledger) page.Parts {
 	share := func(name string, bytes events.Bytes) {
 		if bytes > 0 && l.Quota > 0 {
 			p.Parts = append(p.Parts, page.Part{
-				Name: name, Says: cli.Size(bytes), Share: float64(bytes) / float64(l.Quota), To: page.To("availabilities"),
+				Name: name, Says: cli.Size(bytes), Share: float64(bytes) / float64(l.Quota),
+				To: page.To("availabilities"),
 			})
 		}
 	}

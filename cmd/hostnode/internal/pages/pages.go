@@ -56,17 +56,6 @@ func All(ofMachines []page.Page) []page.Page {
 	return all
 }
 
-// levelOf is how something stands of which an obstacle says "yes", "no" or "unknown".
-func levelOf(says string) page.Level {
-	switch says {
-	case "yes":
-		return page.Good
-	case "no":
-		return page.Bad
-	}
-	return page.Warn
-}
-
 // month are the first and the last moment of the month of t.
 func month(t time.Time) (from, to time.Time) {
 	t = t.UTC()

@@ -24,7 +24,9 @@ func machines(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	}
 	v.AsOf = all.AsOf
 	t := page.Table{
-		Head:  page.Head{ID: "machines", Note: "Everything the host decides is an event. Each machine shows its streams."},
+		Head: page.Head{
+			ID: "machines", Note: "Everything the host decides is an event. Each machine shows its streams.",
+		},
 		Heads: []string{"Machine", "Rows", "States"},
 	}
 	for _, m := range all.Machines {
