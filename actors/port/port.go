@@ -74,8 +74,8 @@ type Validation interface {
 	// MarkMissing marks a missing proof. ErrNotMissing when there is nothing to mark, or
 	// nothing any more, or the slot is our own; ErrTooEarly until the next block is after the
 	// period's end, and while its pointer is in the downtime; ErrDeadlinePassed (nothing is sent
-	// or mined after the deadline, nor after the contract's window); ErrInsufficientFunds for gas. A second call reports the first
-	// marking. A marking never delays the host's own proofs.
+	// or mined after the deadline, nor after the contract's window); ErrInsufficientFunds for
+	// gas. A second call reports the first marking. A marking never delays the host's own proofs.
 	MarkMissing(ctx context.Context, slot events.SlotRef, period uint64, deadline time.Time) (events.Marking, error)
 	// Sent returns the proofs that this account began to mark, the oldest first, as far as its
 	// record of transactions goes back, even if no event tells of them because of a crash.
