@@ -249,6 +249,12 @@ bench-aggregation:
 e2e:
 	go test -tags e2e -count 1 -p 1 -timeout 60m -v ./cmd/hostnode/...
 
+## watch-rules: a host that fails and recovers, watched by Prometheus with our rules; needs prometheus (Debian)
+.PHONY: watch-rules
+watch-rules:
+	@command -v prometheus >/dev/null || { echo 'needs prometheus; on Debian: apt-get install prometheus'; exit 1; }
+	go test -tags e2e -count 1 -timeout 20m -v -run '^TestPrometheusTellsByOurRules$$' ./cmd/hostnode
+
 ## e2e-ci: the same with one kill for each way of running the chain
 .PHONY: e2e-ci
 e2e-ci:
