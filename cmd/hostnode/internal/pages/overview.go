@@ -53,6 +53,9 @@ var queueOrders = map[string]page.Order{
 	}},
 }
 
+// paused is the code of the obstacle that a person has put there: it is no fault.
+const paused = "paused"
+
 // well has a line for each thing that must be well.
 func well(s api.Status) page.Facts {
 	f := page.Facts{Head: page.Head{ID: "well", Title: "How it stands"}}
@@ -63,6 +66,8 @@ func well(s api.Status) page.Facts {
 		f.Fact("Selling", page.Stands(page.Good, s.Reason))
 	case s.Purpose != "":
 		f.Fact("Selling", page.Stands(page.Good, "not needed; the host is for "+s.Purpose))
+	case len(s.Readiness) > 0 && s.Readiness[0].Code == paused:
+		f.Fact("Selling", page.Stands(page.Warn, s.Reason))
 	default:
 		f.Fact("Selling", page.Stands(page.Bad, s.Reason))
 	}
@@ -161,7 +166,7 @@ func untold(q *page.Asked, s api.Status, open []view.Alert) (all []page.Notice) 
 	}
 	for i, o := range slices.Concat(s.Readiness, s.Warnings) {
 		level := page.Warn
-		if i < len(s.Readiness) && s.Purpose == "" && (o.Selling == "no" || o.Proving == "no") {
+		if i < len(s.Readiness) && s.Purpose == "" && o.Code != paused && (o.Selling == "no" || o.Proving == "no") {
 			level = page.Bad
 		}
 		if !told(health.KindOf(o.Code), "") {
