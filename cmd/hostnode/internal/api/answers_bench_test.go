@@ -49,6 +49,10 @@ func questions() (all []inquiry) {
 		method, path, _ := strings.Cut(place, " ")
 		switch {
 		case method != http.MethodGet || slices.Contains(long, place):
+		case place == "GET dry": // Only a dry run answers.
+		case place == "GET availabilities/preview":
+			all = append(all, inquiry{method, path + "?size=1073741824&durationSeconds=86400" +
+				"&minPricePerBytePerSecond=1&totalCollateral=1000000000", ""})
 		case strings.Contains(path, "{machine}"):
 			for _, m := range catalog.Machines() {
 				all = append(all, inquiry{method, strings.ReplaceAll(path, "{machine}", m.Category), ""})
