@@ -189,6 +189,11 @@ func listed(ctx context.Context, q *page.Asked, by string, paging api.Paging) (r
 	for _, d := range some.Days {
 		row := incomeOf(dayOf(d.Day), d.Income, d.Net)
 		row.at = "0"
+		// The day that runs may have both.
+		if last := len(rows) - 1; last >= 0 && rows[last].of == row.of {
+			row.note, row.at = rows[last].note, rows[last].at
+			rows = rows[:last]
+		}
 		rows = append(rows, row)
 	}
 	return rows, some.Next, err
