@@ -111,8 +111,7 @@ func offerFlags(flags *pflag.FlagSet) *offerTerms {
 		if c.Until, c.NoEnd = &t, t.IsZero(); c.NoEnd {
 			c.Until = nil
 		}
-	}, "until", "when the last sale must have ended, a `time` such as "+
-		"2031-12-31 or 2031-12-31T18:00:00Z; never for no end")
+	}, "until", "when the last sale must have ended, a `time` such as 2031-12-31, or never")
 	return c
 }
 

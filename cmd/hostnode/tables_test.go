@@ -224,9 +224,6 @@ func shown(t *testing.T, cmd *cobra.Command, dir string) {
 // fits measures a page.
 func fits(t *testing.T, args []string, page string) {
 	t.Helper()
-	if testing.Verbose() {
-		t.Logf("%v:\n%s", args, page)
-	}
 	colours := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for line := range strings.Lines(page) {
 		line = strings.TrimRight(colours.ReplaceAllString(line, ""), " \n")
