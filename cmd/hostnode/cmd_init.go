@@ -234,7 +234,7 @@ func (w *wizard) settings(ctx context.Context) error {
 	// Where money is worth something no price is usual.
 	size, price, collateral := none, "", ""
 	if c.Embedded() {
-		size, price, collateral = c.Value("quota"), "0.5/GiB/month", "1 "+w.token.Symbol
+		size, price, collateral = fmt.Sprintf("%dMiB", c.Quota/10*9>>20), "0.5/GiB/month", "1 "+w.token.Symbol
 	}
 	of := func(q question) func(config.Loaded) question {
 		return func(config.Loaded) question { q.idle = w.nothing; return q }
@@ -252,12 +252,14 @@ func is(word string) func(string) (bool, error) {
 	return func(text string) (bool, error) { return text == word, nil }
 }
 
-// sized refuses to offer more than there may be.
+// sized refuses to offer more than there may be: trees and manifests need a part of the quota, about a tenth of the
+// smallest slots and less of others.
 func (w *wizard) sized(quota events.Bytes) func(string) (bool, error) {
 	return func(text string) (bool, error) {
 		w.nothing = text == none
-		if n, err := config.ParseBytes(text); err == nil && n > quota {
-			return false, fmt.Errorf("the quota is %s", cli.Size(quota))
+		if n, err := config.ParseBytes(text); err == nil && n >= quota {
+			return false, fmt.Errorf("the quota is %s, and the trees and manifests of slots need a part of it: offer less",
+				cli.Size(quota))
 		}
 		return w.nothing, nil
 	}
@@ -346,9 +348,9 @@ func (w *wizard) fits(c config.Loaded) error {
 		err = fmt.Errorf("%w: --no-offer, and terms of an offer", cli.ErrUsage)
 	case exists(c.Account.KeyFile) && w.key != "":
 		err = fmt.Errorf("%w: %s is kept as it is; leave --key out to use it", keys.ErrExists, c.Account.KeyFile)
-	case w.terms.Size != nil && *w.terms.Size > c.Quota:
-		err = fmt.Errorf("%w: --size %s is more than the quota, %s", cli.ErrUsage, cli.Size(*w.terms.Size),
-			cli.Size(c.Quota))
+	case w.terms.Size != nil && *w.terms.Size >= c.Quota:
+		err = fmt.Errorf("%w: --size %s leaves nothing of the quota, %s, for the trees and manifests of slots: offer less",
+			cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
 	default:
 		err = w.terms.in(w.token)
 	}

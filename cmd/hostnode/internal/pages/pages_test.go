@@ -255,7 +255,7 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 		},
 		"sales/" + slotOf(3).String(): {"Not sold", "the disk was slow", "refused"},
 		"queue": {
-			"no, until you resume it: the disk was slow", "Resume the queue", short(slotOf(4)), "price", "Avoided client",
+			"yes, until you resume it: the disk was slow", "Resume the queue", short(slotOf(4)), "price", "Avoided client",
 		},
 		"queue?slot=" + slotOf(3).String(): {"The whole story of the slot", "the disk was slow"},
 		"queue?slot=0x12345678":            {"Warning", "0x12345678"},

@@ -39,11 +39,11 @@ func queueFacts(q *page.Asked, all api.Queue) page.Facts {
 	f := page.Facts{Head: page.Head{ID: "queue", Title: "How it stands"}}
 	switch {
 	case all.Paused && all.ByOperator:
-		f.Fact("Takes slots", page.Stands(page.Warn, "no, until you resume it: "+q.Token.Told(all.PausedFor)))
+		f.Fact("Paused", page.Stands(page.Warn, "yes, until you resume it: "+q.Token.Told(all.PausedFor)))
 	case all.Paused:
-		f.Fact("Takes slots", page.Stands(page.Warn, "no, until something changes: "+q.Token.Told(all.PausedFor)))
+		f.Fact("Paused", page.Stands(page.Warn, "yes, until something changes: "+q.Token.Told(all.PausedFor)))
 	default:
-		f.Fact("Takes slots", page.Stands(page.Good, "yes"))
+		f.Fact("Paused", page.Text("no"))
 	}
 	f.Fact("Waiting", page.Text(money.Grouped(fmt.Sprint(all.Length))))
 	for _, t := range all.Taken {
