@@ -258,8 +258,8 @@ func (w *wizard) sized(quota events.Bytes) func(string) (bool, error) {
 	return func(text string) (bool, error) {
 		w.nothing = text == none
 		if n, err := config.ParseBytes(text); err == nil && n >= quota {
-			return false, fmt.Errorf("the quota is %s, and the trees and manifests of slots need a part of it: offer less",
-				cli.Size(quota))
+			return false, fmt.Errorf("the quota is %s, and the trees and manifests of slots need a part of it: "+
+				"offer less", cli.Size(quota))
 		}
 		return w.nothing, nil
 	}
@@ -349,8 +349,8 @@ func (w *wizard) fits(c config.Loaded) error {
 	case exists(c.Account.KeyFile) && w.key != "":
 		err = fmt.Errorf("%w: %s is kept as it is; leave --key out to use it", keys.ErrExists, c.Account.KeyFile)
 	case w.terms.Size != nil && *w.terms.Size >= c.Quota:
-		err = fmt.Errorf("%w: --size %s leaves nothing of the quota, %s, for the trees and manifests of slots: offer less",
-			cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
+		err = fmt.Errorf("%w: --size %s leaves nothing of the quota, %s, for the trees and manifests of slots: "+
+			"offer less", cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
 	default:
 		err = w.terms.in(w.token)
 	}
