@@ -173,6 +173,20 @@ func TestDemoCommandEndsWithOneJSONObject(t *testing.T) {
 	}
 }
 
+// The demonstrations that no script runs, because they take minutes (manual_test.go).
+func TestTheLongDemonstrationsEndWell(t *testing.T) {
+	for _, name := range []string{"downtime", "aggregation"} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), program(t), "demo", name)
+			cmd.Dir = t.TempDir()
+			cmd.Env = append(os.Environ(), smallConfig(t, filepath.Join(cmd.Dir, "data")).Environ()...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
 func splitLines(out []byte) [][]byte {
 	var lines [][]byte
 	start := 0
