@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hostnode/hostnode/messages"
 )
@@ -17,6 +18,17 @@ import (
 // tables, so that no fold ever meets a malformed event.
 func CheckMessage(m proto.Message) error {
 	return checkFields(m.ProtoReflect())
+}
+
+// CheckDated is CheckMessage for events that say when they were recorded, which must not be absent.
+func CheckDated(m proto.Message) error {
+	if err := CheckMessage(m); err != nil {
+		return err
+	}
+	if dated, ok := m.(interface{ GetAt() *timestamppb.Timestamp }); ok && dated.GetAt() == nil {
+		return fmt.Errorf("%w: it does not say when", ErrMalformed)
+	}
+	return nil
 }
 
 func checkFields(m protoreflect.Message) error {

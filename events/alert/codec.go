@@ -41,13 +41,11 @@ func Table() []events.Entry {
 
 // check refuses what no command could have brought, so that folding meets only what can be folded.
 func check(m proto.Message) error {
-	if err := events.CheckMessage(m); err != nil {
+	if err := events.CheckDated(m); err != nil {
 		return err
 	}
 	numbered, ok := m.(interface{ GetNumber() uint64 })
 	switch severe, has := m.(interface{ GetSeverity() string }); {
-	case m.(interface{ GetAt() *timestamppb.Timestamp }).GetAt() == nil:
-		return fmt.Errorf("%w: it does not say when", events.ErrMalformed)
 	case ok && numbered.GetNumber() == 0:
 		return fmt.Errorf("%w: it does not say which alert", events.ErrMalformed)
 	case has && severityOf(severe.GetSeverity()).String() != severe.GetSeverity():

@@ -36,25 +36,14 @@ func Table() []events.Entry {
 }
 
 func check(m proto.Message) error {
-	if err := events.CheckMessage(m); err != nil {
+	if err := events.CheckDated(m); err != nil {
 		return err
 	}
-	if m.(interface{ GetAt() *timestamppb.Timestamp }).GetAt() == nil {
-		return fmt.Errorf("%w: it does not say when", events.ErrMalformed)
-	}
-	var piece Piece
-	switch e := m.(type) {
-	case *messages.ContentAccepted:
-		piece = Piece{e.GetPiece(), e.GetPieceSize()}
-	case *messages.ContentRequested:
-		piece = Piece{e.GetPiece(), e.GetPieceSize()}
-		if piece == (Piece{}) {
-			return nil
-		}
-	default:
+	e, ok := m.(made)
+	if _, claim := m.(*messages.ContentRequested); !ok || claim && pieceOf(e) == (Piece{}) {
 		return nil
 	}
-	if err := piece.check(); err != nil {
+	if err := pieceOf(e).check(); err != nil {
 		return fmt.Errorf("%w: %w", events.ErrMalformed, err)
 	}
 	return nil

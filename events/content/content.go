@@ -41,6 +41,14 @@ type Piece struct {
 	Size uint64 // padded
 }
 
+// made is an event that names what a CAR makes.
+type made interface {
+	GetPiece() string
+	GetPieceSize() uint64
+}
+
+func pieceOf(e made) Piece { return Piece{e.GetPiece(), e.GetPieceSize()} }
+
 // State is one CAR.
 type State struct {
 	Status  Status
@@ -208,7 +216,7 @@ func Evolve(s State, e Event) State {
 	case *messages.ContentRequested:
 		s = State{
 			Status: Requested, At: e.GetAt().AsTime(), Size: e.GetSize(), Group: e.GetGroup(),
-			Claim: Piece{e.GetPiece(), e.GetPieceSize()}, Sources: []events.ContentSource{SourceOf(e.GetSource())},
+			Claim: pieceOf(e), Sources: []events.ContentSource{SourceOf(e.GetSource())},
 		}
 		s.Since = s.At
 	case *messages.ContentSourceAdded:
@@ -217,7 +225,7 @@ func Evolve(s State, e Event) State {
 		if before := s.Piece.CID; before != e.GetPiece() {
 			s.Replaced = before
 		}
-		s.Status, s.Since, s.Piece = Accepted, e.GetAt().AsTime(), Piece{e.GetPiece(), e.GetPieceSize()}
+		s.Status, s.Since, s.Piece = Accepted, e.GetAt().AsTime(), pieceOf(e)
 		s.Blocks, s.RootAbsent, s.Kept = e.GetBlocks(), e.GetRootAbsent(), e.GetKept()
 	case *messages.ContentRefused:
 		s.Status, s.Since, s.Code, s.Detail = Refused, e.GetAt().AsTime(), e.GetCode(), e.GetDetail()
@@ -246,14 +254,9 @@ func SourceOf(m *messages.ContentSource) events.ContentSource {
 func Asked(s State, e Event) Command {
 	switch e := e.(type) {
 	case *messages.ContentRequested:
-		return Request{
-			e.GetAt().AsTime(), e.GetSize(), SourceOf(e.GetSource()), e.GetGroup(),
-			Piece{e.GetPiece(), e.GetPieceSize()},
-		}
+		return Request{e.GetAt().AsTime(), e.GetSize(), SourceOf(e.GetSource()), e.GetGroup(), pieceOf(e)}
 	case *messages.ContentAccepted:
-		return Accept{
-			e.GetAt().AsTime(), Piece{e.GetPiece(), e.GetPieceSize()}, e.GetBlocks(), e.GetRootAbsent(), e.GetKept(),
-		}
+		return Accept{e.GetAt().AsTime(), pieceOf(e), e.GetBlocks(), e.GetRootAbsent(), e.GetKept()}
 	case *messages.ContentRefused:
 		return Refuse{e.GetAt().AsTime(), e.GetCode(), e.GetDetail()}
 	case *messages.ContentRetried:

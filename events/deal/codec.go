@@ -29,11 +29,8 @@ func Table() []events.Entry {
 }
 
 func check(m proto.Message) error {
-	if err := events.CheckMessage(m); err != nil {
+	if err := events.CheckDated(m); err != nil {
 		return err
-	}
-	if m.(interface{ GetAt() *timestamppb.Timestamp }).GetAt() == nil {
-		return fmt.Errorf("%w: it does not say when", events.ErrMalformed)
 	}
 	e, rejected := m.(*messages.DealRejected)
 	if rejected && (e.GetPart() > e.GetParts() || (e.GetPart() == 0) != (len(e.GetBad()) == 0)) {

@@ -9,6 +9,7 @@
 package deal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -127,7 +128,7 @@ func report(s State, c Report) []Event {
 	switch {
 	case !c.Status.Known():
 		return doubt(s, said, "there is no such status")
-	case s.Final() && c.Status != s.Status && (c.Status == events.DealApproved || c.Status == events.DealRejected):
+	case s.Final() && c.Status != s.Status && (State{Status: c.Status}).Final():
 		return doubt(s, said, fmt.Sprintf("it is %s, which is final", s.Status))
 	case s.Final():
 		return nil
@@ -179,10 +180,7 @@ func Evolve(s State, e Event) State {
 	case *messages.DealSigned:
 		s.Status, s.Deal, s.Signed = events.DealSigned, e.GetDeal(), e.GetAt().AsTime()
 	case *messages.DealApproved:
-		s.Status, s.Processed = events.DealApproved, e.GetAt().AsTime()
-		if e.GetDeal() != "" {
-			s.Deal = e.GetDeal()
-		}
+		s.Status, s.Processed, s.Deal = events.DealApproved, e.GetAt().AsTime(), cmp.Or(e.GetDeal(), s.Deal)
 		s.Bad = nil // Of a list without its last part.
 	case *messages.DealRejected:
 		if s.Part, s.Parts = e.GetPart(), e.GetParts(); s.Part <= 1 {
@@ -190,11 +188,8 @@ func Evolve(s State, e Event) State {
 		}
 		s.Bad = append(s.Bad, e.GetBad()...)
 		if s.Part == s.Parts {
-			s.Status, s.Processed = events.DealRejected, e.GetAt().AsTime()
+			s.Status, s.Processed, s.Deal = events.DealRejected, e.GetAt().AsTime(), cmp.Or(e.GetDeal(), s.Deal)
 			s.Reason, s.By = e.GetReason(), e.GetBy()
-			if e.GetDeal() != "" {
-				s.Deal = e.GetDeal()
-			}
 		}
 	case *messages.DealDoubted:
 		s.Doubts++
