@@ -218,17 +218,13 @@ func load(s State, c Load) (Event, error) {
 		}
 		return nil, nil
 	}
-	part := s.loading
 	switch {
 	case c.Part == 0 || c.Part > c.Parts || len(c.Pieces) == 0 || len(c.Pieces) > MaxPart:
 		return nil, fmt.Errorf("%w: part %d of %d, with %d pieces", ErrPiece, c.Part, c.Parts, len(c.Pieces))
-	case c.Part > 1 && (part == nil || part.ID != c.Ferry || part.Part+1 != c.Part || part.Parts != c.Parts):
+	case !s.loading.ready(c.Ferry, c.Part, c.Parts):
 		return nil, fmt.Errorf("%w: part %d does not continue a list", ErrStale, c.Part)
 	}
-	all := c.Pieces
-	if c.Part > 1 {
-		all = slices.Concat(part.Pieces, c.Pieces)
-	}
+	all := s.loading.with(c.Ferry, c.Pieces, c.Part, c.Parts).Pieces
 	if err := s.canTravel(all, c.Class, c.Isolated); err != nil {
 		return nil, err
 	}
@@ -311,11 +307,10 @@ func reject(s State, c Reject) (Event, error) {
 	case f.State == Stored:
 		return nil, fmt.Errorf("%w: %s is approved", ErrStale, c.Aggregate)
 	}
-	part, lists := s.rejecting, c.Parts > 0
-	switch {
+	switch lists := c.Parts > 0; {
 	case lists != (len(c.Bad) > 0) || c.Part > c.Parts || lists && c.Part == 0 || len(c.Bad) > MaxPart:
 		return nil, fmt.Errorf("%w: part %d of %d, with %d pieces", ErrPiece, c.Part, c.Parts, len(c.Bad))
-	case c.Part > 1 && (part == nil || part.ID != f.ID || part.Part+1 != c.Part || part.Parts != c.Parts):
+	case !s.rejecting.ready(f.ID, c.Part, c.Parts):
 		return nil, fmt.Errorf("%w: part %d does not continue a list", ErrStale, c.Part)
 	}
 	for _, priority := range c.Bad {
@@ -325,7 +320,7 @@ func reject(s State, c Reject) (Event, error) {
 	}
 	return &messages.AggregateRejected{
 		Aggregate: c.Aggregate, Bad: c.Bad, Reason: events.Clip(c.Reason, maxReason), Part: c.Part, Parts: c.Parts,
-		Isolate: !lists && (f.Isolated || f.Attempt+1 >= c.Attempts || !s.canRetry(f)),
+		Isolate: c.Parts == 0 && (f.Isolated || f.Attempt+1 >= c.Attempts || !s.canRetry(f)),
 	}, nil
 }
 
@@ -335,21 +330,15 @@ func (s State) canRetry(f *Ferry) bool {
 }
 
 func release(s State, c Release) (Event, error) {
-	e := &messages.CopiesReleased{}
-	for _, priority := range sorted(c.Pieces) {
-		if _, held := s.releasable[priority]; held {
-			e.Pieces = append(e.Pieces, priority)
-		}
-	}
-	for _, aggregate := range sorted(c.Proofs) {
-		if f := s.Aggregate(aggregate); f != nil && f.State == Rejected && f.Proofs != "" {
-			e.Proofs = append(e.Proofs, aggregate)
-		}
-	}
-	if len(e.Pieces)+len(e.Proofs) == 0 {
+	pieces := slices.DeleteFunc(sorted(c.Pieces), func(priority uint64) bool {
+		_, held := s.releasable[priority]
+		return !held
+	})
+	proofs := slices.DeleteFunc(sorted(c.Proofs), func(cid string) bool { return !s.Aggregate(cid).leavesProofs() })
+	if len(pieces)+len(proofs) == 0 {
 		return nil, nil
 	}
-	return e, nil
+	return &messages.CopiesReleased{Pieces: pieces, Proofs: proofs}, nil
 }
 
 // sorted are values in order, each once.

@@ -24,29 +24,24 @@ func (s State) Check() error {
 			in[priority]++
 		}
 	}
-	groups, counts, loose := map[string]Group{}, [Refused + 1]int{}, 0
+	again := Empty()
+	again.names = s.names
 	for priority := range s.count {
 		p, _ := s.Piece(priority + 1)
 		if held := p.Status == Aggregated || p.Status == Approved; held != (in[priority+1] == 1) {
 			return fmt.Errorf("%w: piece %d is %s, and in %d aggregates", ErrInvariant, priority+1, p.Status,
 				in[priority+1])
 		}
-		g := groups[s.Group(p)]
-		*g.of(p.Status) += p.Size()
-		groups[s.Group(p)] = g
-		counts[p.Status]++
-		if p.loose() {
-			loose++
-		}
+		again.tally(p, 1)
 	}
 	for name, g := range s.Groups {
-		if g != groups[name] {
-			return fmt.Errorf("%w: group %q counts %+v, its pieces have %+v", ErrInvariant, name, g, groups[name])
+		if g != again.Groups[name] {
+			return fmt.Errorf("%w: group %q counts %+v, its pieces have %+v", ErrInvariant, name, g, again.Groups[name])
 		}
 	}
-	if loose != s.Loose || counts != s.Counts {
-		return fmt.Errorf("%w: %v pieces, of them %d on no ferry; counted %v and %d", ErrInvariant, counts, loose,
-			s.Counts, s.Loose)
+	if again.Loose != s.Loose || again.LooseBytes != s.LooseBytes || again.Counts != s.Counts {
+		return fmt.Errorf("%w: %v pieces, of them %d on no ferry; counted %v and %d", ErrInvariant, again.Counts,
+			again.Loose, s.Counts, s.Loose)
 	}
 	return nil
 }

@@ -14,8 +14,6 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		s := Empty()
 		for n := range byte(4) {
 			s.add(Piece{Root: [32]byte{n + 1}, log: 10}, "a")
-			s.count1("a", Queued, 1<<10, 1)
-			s.Loose, s.LooseBytes = s.Loose+1, s.LooseBytes+1<<10
 		}
 		s.board(&Ferry{ID: "list", Class: 1 << 20, Pieces: []uint64{1, 2}, Full: true})
 		return s
@@ -31,6 +29,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"another group's sum":  func(s State) { s.Groups["a"] = Group{Queued: 7} },
 		"another count":        func(s State) { s.Counts[Refused]++ },
 		"another loose number": func(s State) { s.Loose-- },
+		"other loose bytes":    func(s State) { s.LooseBytes-- },
 	} {
 		s := begin()
 		if spoil(s); !errors.Is(s.Check(), ErrInvariant) {

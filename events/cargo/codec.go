@@ -2,6 +2,7 @@ package cargo
 
 import (
 	"fmt"
+	"math/bits"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -47,7 +48,7 @@ func Table() []events.Entry {
 
 // check refuses what no command could have brought, so that folding meets only what can be folded.
 func check(m proto.Message) error {
-	if err := events.CheckMessage(m); err != nil {
+	if err := events.CheckDated(m); err != nil {
 		return err
 	}
 	var err error
@@ -64,7 +65,7 @@ func check(m proto.Message) error {
 		err = packingOf(e).Check()
 	case *messages.FerryLoaded:
 		part, parts = e.GetPart(), e.GetParts()
-		if part == 0 || len(e.GetPieces()) == 0 || len(e.GetPieces()) > MaxPart || !powerOfTwo(e.GetClass()) {
+		if part == 0 || len(e.GetPieces()) == 0 || len(e.GetPieces()) > MaxPart || bits.OnesCount64(e.GetClass()) != 1 {
 			err = fmt.Errorf("class %d, %d pieces", e.GetClass(), len(e.GetPieces()))
 		}
 	case *messages.AggregateRejected:
@@ -74,9 +75,6 @@ func check(m proto.Message) error {
 	}
 	if err == nil && part > parts {
 		err = fmt.Errorf("part %d of %d", part, parts)
-	}
-	if err == nil && m.(interface{ GetAt() *timestamppb.Timestamp }).GetAt() == nil {
-		err = fmt.Errorf("it does not say when")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", events.ErrMalformed, err)

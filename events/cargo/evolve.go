@@ -44,6 +44,9 @@ const (
 // Live reports whether its pieces are in it.
 func (f *Ferry) Live() bool { return f.State == Loaded || f.State == Made }
 
+// leavesProofs reports whether its proofs are there and needed no more.
+func (f *Ferry) leavesProofs() bool { return f != nil && f.State == Rejected && f.Proofs != "" }
+
 func (s State) ferryOf(id string) *Ferry { return s.ferries[s.byID[id]] }
 
 // Ferry is the ferry that a piece is on, or was approved with; nil: there is none.
@@ -63,7 +66,7 @@ func (s State) Ferries() (all []*Ferry) {
 // Releasable are the pieces whose copies, and the aggregates whose proofs, are not needed any more.
 func (s State) Releasable() (pieces []uint64, proofs []string) {
 	for _, f := range s.Ferries() {
-		if f.State == Rejected && f.Proofs != "" {
+		if f.leavesProofs() {
 			proofs = append(proofs, f.Aggregate)
 		}
 	}
@@ -122,9 +125,6 @@ func (s State) queued(e *messages.PieceQueued) {
 	s.add(Piece{
 		Root: root, Content: link, Payload: e.GetPayload(), At: at, log: logOf(e.GetSize()), Kept: e.GetKept(),
 	}, e.GetGroup())
-	s.count1(e.GetGroup(), Queued, e.GetSize(), 1)
-	s.Loose++
-	s.LooseBytes += e.GetSize()
 	s.flowed(at, e.GetSize())
 }
 
@@ -142,44 +142,15 @@ func (s State) advance() {
 	}
 }
 
-// count1 adds a piece to what a group has; negative: it takes it away.
-func (s State) count1(group string, of Status, bytes uint64, pieces int) {
-	g := s.Groups[group]
-	*g.of(of) += bytes * uint64(pieces) //nolint:gosec // Of -1 too, because it wraps.
-	s.Groups[group] = g
-	s.Counts[of] += pieces
-}
-
 // move has a piece in another place, on a ferry or none.
 func (s State) move(priority uint64, to Status, ferry uint32) {
-	p, known := s.Piece(priority)
-	if !known {
-		return
-	}
-	group := s.Group(p)
-	s.count1(group, p.Status, p.Size(), -1)
-	s.count1(group, to, p.Size(), 1)
-	if p.loose() {
-		s.Loose--
-		s.LooseBytes -= p.Size()
-	}
-	p.Status, p.ferry = to, ferry
-	if p.loose() {
-		s.Loose++
-		s.LooseBytes += p.Size()
-		s.first = min(s.first, priority)
-	}
-	if to == Queued {
-		s.head = min(s.head, priority)
-	}
-	if to >= Approved && p.Kept {
-		s.releasable[priority] = struct{}{}
-	}
-	s.change(priority, func(to *Piece) { *to = p })
+	s.change(priority, func(p *Piece) {
+		p.Status, p.ferry = to, ferry
+		if to >= Approved && p.Kept {
+			s.releasable[priority] = struct{}{}
+		}
+	})
 }
-
-// loose reports whether a piece may be loaded.
-func (p Piece) loose() bool { return p.Status == Queued && p.ferry == 0 && !p.suspect }
 
 // refuse ends a piece for good.
 func (s State) refuse(priority uint64, reason string) {
@@ -196,22 +167,12 @@ func (s State) refuse(priority uint64, reason string) {
 }
 
 func (s State) suspect(priority uint64, so bool) {
-	if p, _ := s.Piece(priority); p.loose() && so {
-		s.Loose--
-		s.LooseBytes -= p.Size()
-	} else if p.suspect && !so && p.Status == Queued && p.ferry == 0 {
-		s.Loose++
-		s.LooseBytes += p.Size()
-	}
 	s.change(priority, func(p *Piece) { p.suspect = so })
 }
 
 // loaded takes the next part of a list; the last one makes the ferry.
 func (s State) loaded(e *messages.FerryLoaded) {
-	l := &list{e.GetFerry(), e.GetPieces(), e.GetPart(), e.GetParts()}
-	if e.GetPart() > 1 && s.loading != nil {
-		l.Pieces = slices.Concat(s.loading.Pieces, l.Pieces)
-	}
+	l := s.loading.with(e.GetFerry(), e.GetPieces(), e.GetPart(), e.GetParts())
 	if s.loading = l; l.Part < l.Parts {
 		return
 	}
@@ -292,10 +253,7 @@ func (s State) rejected(e *messages.AggregateRejected) {
 	if f == nil {
 		return
 	}
-	l := &list{f.ID, e.GetBad(), e.GetPart(), e.GetParts()}
-	if e.GetPart() > 1 && s.rejecting != nil {
-		l.Pieces = slices.Concat(s.rejecting.Pieces, l.Pieces)
-	}
+	l := s.rejecting.with(f.ID, e.GetBad(), e.GetPart(), e.GetParts())
 	if s.rejecting = l; l.Part < l.Parts {
 		return
 	}

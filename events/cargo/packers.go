@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -86,8 +85,6 @@ func (p Packing) Check() error {
 	return nil
 }
 
-func powerOfTwo(n uint64) bool { return bits.OnesCount64(n) == 1 }
-
 // Fits reports whether so many pieces of so many bytes fit into a class. The largest first, they do if their sum does.
 func Fits(class, sum uint64, pieces int) bool {
 	return segment.CheckSize(class) == nil && sum <= segment.Room(class) &&
@@ -118,22 +115,15 @@ func (p Packing) Plan(s State, now time.Time) []Command {
 		return s.carry(one, class, now, true, true)
 	}
 	if oldest, waits := s.Oldest(); waits && now.Sub(oldest) >= p.Notice {
-		if c := p.tooOld(s, now); c != nil {
+		all := slices.DeleteFunc(s.Waiting(math.MaxInt), func(n uint64) bool {
+			one, _ := s.Piece(n)
+			return one.suspect
+		})
+		if c := p.whole(s, all, now); c != nil { // Whatever fits with the oldest, also what is on ferries.
 			return c
 		}
 	}
 	return packers[p.Packer](s, p, now)
-}
-
-// tooOld packs whatever fits with the oldest piece, also what is on ferries.
-func (p Packing) tooOld(s State, now time.Time) []Command {
-	var all []uint64
-	for priority := s.head; priority <= s.count; priority++ {
-		if one, _ := s.Piece(priority); one.Status == Queued && !one.suspect {
-			all = append(all, priority)
-		}
-	}
-	return p.whole(s, all, now)
 }
 
 // whole makes an aggregate of what fits of some pieces, if that is enough: by its bytes, or because its index is full.

@@ -112,6 +112,19 @@ type list struct {
 	Part, Parts uint32
 }
 
+// with is the list with its next part; the first one begins it.
+func (l *list) with(id string, pieces []uint64, part, parts uint32) *list {
+	if part > 1 && l != nil {
+		pieces = slices.Concat(l.Pieces, pieces)
+	}
+	return &list{id, pieces, part, parts}
+}
+
+// ready reports whether a part is the next one, or the first.
+func (l *list) ready(id string, part, parts uint32) bool {
+	return part <= 1 || l != nil && l.ID == id && l.Part+1 == part && l.Parts == parts
+}
+
 // hour is how many bytes were queued in an hour since 1970.
 type hour struct {
 	Number int64
@@ -172,19 +185,49 @@ func (s State) Find(root commd.Node) (priority uint64, known bool) {
 
 func shardOf(root commd.Node) int { return (int(root[0])<<8 | int(root[1])) % shards }
 
-// change changes a piece; one that is not known stays so, whatever a record says.
-func (s State) change(priority uint64, do func(p *Piece)) {
-	if priority == 0 || priority > s.count {
-		return
-	}
+// own is a piece that only this ledger has, and may change.
+func (s State) own(priority uint64) *Piece {
 	i := (priority - 1) / chunkSize
 	if s.chunks[i].of != s.of {
 		own := *s.chunks[i]
 		own.of = s.of
 		s.chunks[i] = &own
 	}
-	do(&s.chunks[i].pieces[(priority-1)%chunkSize])
+	return &s.chunks[i].pieces[(priority-1)%chunkSize]
 }
+
+// change changes a piece, and what is counted; a piece that is not known stays so, whatever a record says.
+func (s State) change(priority uint64, do func(p *Piece)) {
+	if priority == 0 || priority > s.count {
+		return
+	}
+	p := s.own(priority)
+	s.tally(*p, -1)
+	do(p)
+	s.tally(*p, 1)
+	if p.Status == Queued {
+		s.head = min(s.head, priority)
+	}
+	if p.loose() {
+		s.first = min(s.first, priority)
+	}
+}
+
+// tally counts a piece; -1: it does not count any more.
+func (s State) tally(p Piece, pieces int) {
+	bytes := p.Size() * uint64(pieces) //nolint:gosec // Of -1 too, because it wraps.
+	g := s.Groups[s.Group(p)]
+	*g.of(p.Status) += bytes
+	s.Groups[s.Group(p)] = g
+	s.Counts[p.Status] += pieces
+	if p.loose() {
+		s.Loose += pieces
+		s.LooseBytes += bytes
+	}
+}
+
+// loose reports whether a piece may be loaded.
+func (p Piece) loose() bool { return p.Status == Queued && p.ferry == 0 && !p.suspect }
 
 // add adds the next piece.
 func (s State) add(p Piece, group string) {
@@ -198,7 +241,8 @@ func (s State) add(p Piece, group string) {
 		s.chunks = append(s.chunks, &chunk{of: s.of})
 	}
 	s.count++
-	s.change(s.count, func(to *Piece) { *to = p })
+	*s.own(s.count) = p
+	s.tally(p, 1)
 	i := shardOf(p.Root)
 	if one := s.index[i]; one == nil || one.of != s.of {
 		own := &shard{s.of, map[commd.Node]uint64{}}

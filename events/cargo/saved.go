@@ -76,11 +76,6 @@ func Restore(from Saved) (State, error) {
 			return s, fmt.Errorf("%w: piece %d cannot be", ErrSaved, s.count+1)
 		}
 		s.add(p, from.Names[group])
-		s.count1(from.Names[group], p.Status, p.Size(), 1)
-		if p.loose() {
-			s.Loose++
-			s.LooseBytes += p.Size()
-		}
 	}
 	s.last, s.loading, s.rejecting = from.Last, from.Loading, from.Rejecting
 	s.suspects, s.inflow = from.Suspects, from.Inflow
