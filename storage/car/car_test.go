@@ -29,20 +29,20 @@ import (
 	"github.com/hostnode/hostnode/storage/car/cartest"
 )
 
-func examine(t testing.TB, data []byte, want car.Want, o car.Options) (car.Content, error) {
+func examine(t testing.TB, data []byte, want events.ContentClaim, o car.Options) (events.ContentFound, error) {
 	t.Helper()
 	return car.Examine(t.Context(), bytes.NewReader(data), want, o)
 }
 
 // codeOf is empty for what is no refusal.
 func codeOf(err error) car.Code {
-	if refusal, ok := errors.AsType[*car.Refusal](err); ok {
-		return refusal.Code
+	if refusal, ok := errors.AsType[*events.ContentRefusal](err); ok {
+		return car.Code(refusal.Code)
 	}
 	return ""
 }
 
-func pieceOf(t testing.TB, data []byte) commd.Commitment {
+func pieceOf(t testing.TB, data []byte) events.SectorPiece {
 	t.Helper()
 	calc := commd.NewCalc()
 	_, _ = calc.Write(data)
@@ -50,7 +50,9 @@ func pieceOf(t testing.TB, data []byte) commd.Commitment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return piece
+	return events.SectorPiece{
+		CID: commd.CID(piece.Root), Size: events.Bytes(piece.Size), Payload: events.Bytes(piece.Payload),
+	}
 }
 
 func TestEachKindOfBadCARHasItsCode(t *testing.T) {
@@ -58,7 +60,7 @@ func TestEachKindOfBadCARHasItsCode(t *testing.T) {
 	for _, kind := range cartest.Kinds() {
 		c := cartest.Bad(kind)
 		got, err := examine(t, c.Data, c.Want, c.Options)
-		if codeOf(err) != c.Code || got != (car.Content{}) {
+		if codeOf(err) != c.Code || got != (events.ContentFound{}) {
 			t.Errorf("%s: %v, want %s", kind, err, c.Code)
 		}
 		found[c.Code] = true
@@ -88,7 +90,7 @@ func TestTheCodeIsTheOneThatExplainsTheOthers(t *testing.T) {
 	rootless := append(cartest.Header(1, other), cartest.Sections(cartest.Raw([]byte("a block")))...)
 	for name, c := range map[string]struct {
 		data []byte
-		want car.Want
+		want events.ContentClaim
 		o    car.Options
 		code car.Code
 	}{
@@ -126,35 +128,36 @@ func TestAGoodCARHasThePieceOfItsBytes(t *testing.T) {
 	blocks := []cartest.Block{cartest.Raw([]byte("a")), cartest.Raw([]byte("b")), cartest.Raw([]byte("a")), cartest.Raw(nil)}
 	data := cartest.Build(blocks...)
 	piece := pieceOf(t, data)
+	none := events.SectorPiece{}
 	padded := append(bytes.Clone(data), make([]byte, 1000)...)
 	roots := slices.Concat(cartest.Header(1, blocks[1].CID, cartest.CID(0, []byte("itself"))), cartest.Sections(blocks...))
 	absent := slices.Concat(cartest.Header(1, cartest.Raw([]byte("c")).CID, blocks[0].CID), cartest.Sections(blocks...))
 	for name, c := range map[string]struct {
 		data    []byte
-		claimed *commd.Commitment
+		claimed events.SectorPiece
 		o       car.Options
-		want    car.Content
+		want    events.ContentFound
 	}{
-		"nothing is claimed":         {data, nil, car.Options{RootRequired: true}, car.Content{Blocks: 4, Roots: 1}},
-		"the piece is claimed":       {data, &piece, car.Options{}, car.Content{Blocks: 4, Roots: 1}},
-		"its root is":                {data, &commd.Commitment{Root: piece.Root}, car.Options{}, car.Content{Blocks: 4, Roots: 1}},
-		"zeros follow":               {padded, nil, car.Options{ZeroPadded: true}, car.Content{Blocks: 4, Roots: 1}},
-		"a root is its own data":     {roots, nil, car.Options{RootRequired: true}, car.Content{Blocks: 4, Roots: 2}},
-		"a root of two has no block": {absent, nil, car.Options{}, car.Content{Blocks: 4, Roots: 2, RootMissing: true}},
+		"nothing is claimed":         {data, none, car.Options{RootRequired: true}, events.ContentFound{Blocks: 4}},
+		"the piece is claimed":       {data, piece, car.Options{}, events.ContentFound{Blocks: 4}},
+		"its root is":                {data, events.SectorPiece{CID: piece.CID}, car.Options{}, events.ContentFound{Blocks: 4}},
+		"zeros follow":               {padded, none, car.Options{ZeroPadded: true}, events.ContentFound{Blocks: 4}},
+		"a root is its own data":     {roots, none, car.Options{RootRequired: true}, events.ContentFound{Blocks: 4}},
+		"a root of two has no block": {absent, none, car.Options{}, events.ContentFound{Blocks: 4, RootAbsent: true}},
 	} {
 		want := cartest.Of(c.data)
-		want.Piece = c.claimed
+		want.Piece, want.PieceSize = c.claimed.CID, uint64(c.claimed.Size)
 		got, err := examine(t, c.data, want, c.o)
-		c.want.Commitment = pieceOf(t, c.data)
+		c.want.Piece = pieceOf(t, c.data)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, err, c.want)
 		}
 	}
-	for _, claimed := range []commd.Commitment{
-		{Root: commd.Node{1}}, {Root: piece.Root, Size: 2 * piece.Size}, {Root: piece.Root, Payload: piece.Payload - 1},
+	for _, claimed := range []events.SectorPiece{
+		{CID: commd.CID(commd.Node{1})}, {CID: piece.CID, Size: 2 * piece.Size},
 	} {
 		want := cartest.Of(data)
-		want.Piece = &claimed
+		want.Piece, want.PieceSize = claimed.CID, uint64(claimed.Size)
 		if _, err := examine(t, data, want, car.Options{}); codeOf(err) != car.PieceDiffers {
 			t.Errorf("%+v is claimed: %v", claimed, err)
 		}
@@ -283,8 +286,12 @@ func TestHeadersHaveOneForm(t *testing.T) {
 		}
 		data := append(cartest.Header(1, roots...), cartest.Sections(cartest.Raw([]byte{1}))...)
 		got, err := examine(t, data, cartest.Of(data), car.Options{})
-		if err != nil || got.Roots != uint64(n) || !got.RootMissing {
+		if err != nil || !got.RootAbsent {
 			t.Errorf("%d roots: %+v, %v", n, got, err)
+		}
+		_, err = examine(t, data, cartest.Of(data), car.Options{RootRequired: true})
+		if all := fmt.Sprintf("%d of %d roots", n-1, n); codeOf(err) != car.RootAbsent || !strings.Contains(err.Error(), all) {
+			t.Errorf("%v, want %s", err, all)
 		}
 	}
 }
@@ -295,7 +302,7 @@ func TestAFailingSourceIsNoRefusal(t *testing.T) {
 		for _, n := range []int{0, 1, 30, 59, 60, 61, 1000, 200_000, len(data)} {
 			r := io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(away))
 			got, err := car.Examine(t.Context(), r, cartest.Of(data), car.Options{})
-			if err != away || got != (car.Content{}) { //nolint:errorlint // It is unchanged.
+			if err != away || got != (events.ContentFound{}) { //nolint:errorlint // It is unchanged.
 				t.Errorf("after %d bytes: %v, want %v", n, err, away)
 			}
 		}
@@ -373,7 +380,7 @@ func TestMemoryDoesNotDependOnTheSize(t *testing.T) {
 	// A length is not believed.
 	huge := append(binary.AppendUvarint(nil, 1<<20), 0xa2)
 	if got := allocated(func() {
-		_, err := examine(t, huge, car.Want{Size: 1 << 40 / 128}, car.Options{MaxHeader: 1 << 62})
+		_, err := examine(t, huge, events.ContentClaim{Size: 1 << 40 / 128}, car.Options{MaxHeader: 1 << 62})
 		if codeOf(err) != car.BadHeader {
 			t.Error(err)
 		}
@@ -389,7 +396,7 @@ func TestGoodCARsAreTakenAndDamagedOnesAreNot(t *testing.T) {
 		data := cartest.Random(rng, size)
 		want := cartest.Of(data)
 		got, err := car.Examine(context.Background(), bytes.NewReader(data), want, carOptions)
-		if err != nil || got.Payload != uint64(len(data)) || len(data) != size && len(data) != size-1 {
+		if err != nil || got.Piece.Payload != events.Bytes(len(data)) || len(data) != size && len(data) != size-1 {
 			t.Fatalf("%+v, %v of %d bytes, want %d", got, err, len(data), size)
 		}
 		flipped := bytes.Clone(data)
@@ -436,7 +443,7 @@ func FuzzExamine(f *testing.F) {
 			}
 			return
 		}
-		if got.Commitment != pieceOf(t, data) {
+		if got.Piece != pieceOf(t, data) {
 			t.Fatalf("%+v is another piece", got)
 		}
 		length, n := binary.Uvarint(data)

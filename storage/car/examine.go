@@ -26,15 +26,6 @@ const (
 	bufferSize = 64 << 10
 )
 
-// Want is what a CAR has to be.
-type Want struct {
-	Link events.ContentLink
-	// Size is the declared one, in bytes.
-	Size uint64
-	// Piece is the claimed one; nil: none is. A Size or Payload of zero is not claimed.
-	Piece *commd.Commitment
-}
-
 // Options say what else is allowed, and what is not.
 type Options struct {
 	// ZeroPadded allows zeros behind the last section. They belong to the CAR, its size and its piece.
@@ -46,17 +37,10 @@ type Options struct {
 	MaxSection, MaxHeader, MaxPiece uint64
 }
 
-// Content is what was found. Its commitment is that of the smallest piece which holds the CAR.
-type Content struct {
-	commd.Commitment
-	Blocks, Roots uint64
-	// RootMissing: a root has no block here. A root whose CID is its data needs none.
-	RootMissing bool
-}
-
-// Examine reads a CAR to its end, validates it and derives its piece. A *Refusal says what is wrong with it.
-// Every other error is that of r or ctx, unchanged, and says nothing about the CAR.
-func Examine(ctx context.Context, r io.Reader, want Want, o Options) (Content, error) {
+// Examine reads a CAR to its end, validates it and derives the smallest piece which holds it. A root whose CID is its
+// data needs no block. An *events.ContentRefusal says what is wrong with a CAR. Every other error is that of r or ctx,
+// unchanged, and says nothing about the CAR.
+func Examine(ctx context.Context, r io.Reader, want events.ContentClaim, o Options) (events.ContentFound, error) {
 	o.MaxSection = cmp.Or(o.MaxSection, DefaultMaxSection)
 	o.MaxHeader = cmp.Or(o.MaxHeader, DefaultMaxHeader)
 	o.MaxPiece = cmp.Or(o.MaxPiece, commd.MaxSectorSize)
@@ -73,9 +57,9 @@ func Examine(ctx context.Context, r io.Reader, want Want, o Options) (Content, e
 		err = x.finish()
 	}
 	if err != nil {
-		return Content{}, err
+		return events.ContentFound{}, err
 	}
-	return x.content, nil
+	return x.found, nil
 }
 
 // checkSize refuses a declared size that no piece can have.
@@ -125,12 +109,13 @@ func (in *input) Read(p []byte) (int, error) {
 
 // examiner reads through a CAR. Of bytes behind r's position it knows only what hashes keep.
 type examiner struct {
-	in      *input
-	r       *bufio.Reader
-	want    Want
-	o       Options
-	roots   map[string]struct{} // those without a block so far
-	content Content
+	in    *input
+	r     *bufio.Reader
+	want  events.ContentClaim
+	o     Options
+	named int                 // roots that the header names
+	roots map[string]struct{} // those without a block so far
+	found events.ContentFound
 	// What blocks need one after the other: hashes, by code, a CID's digest and what was found instead.
 	hashes      map[uint64]hash.Hash
 	digest, sum [maxDigest]byte
@@ -146,7 +131,7 @@ func (x *examiner) out(err error, code Code, where string) error {
 		return cmp.Or(x.in.err, err)
 	}
 	return refuse(code,
-		"after %d of %d bytes and %d blocks it ends, %s", x.in.read, x.want.Size, x.content.Blocks, where)
+		"after %d of %d bytes and %d blocks it ends, %s", x.in.read, x.want.Size, x.found.Blocks, where)
 }
 
 // errEnd says that there are no more bytes.
@@ -190,7 +175,7 @@ func (x *examiner) header() error {
 	if err != nil {
 		return err
 	}
-	x.content.Roots = uint64(len(roots))
+	x.named = len(roots)
 	x.roots = make(map[string]struct{}, len(roots))
 	for _, root := range roots {
 		if c, _ := parseCID(root); c.hash != identity {
@@ -217,7 +202,7 @@ func (x *examiner) section() (more bool, err error) {
 		return false, x.out(err, CutInBlock, "in a block")
 	}
 	bad := func(code Code, why any) (bool, error) {
-		return false, refuse(code, "block %d at byte %d: %v", x.content.Blocks, start, why)
+		return false, refuse(code, "block %d at byte %d: %v", x.found.Blocks, start, why)
 	}
 	c, err := parseCID(head)
 	if err != nil {
@@ -233,7 +218,7 @@ func (x *examiner) section() (more bool, err error) {
 	if err == nil && !same {
 		return bad(BlockDigest, "it is not what its CID names")
 	}
-	x.content.Blocks++
+	x.found.Blocks++
 	return err == nil, err
 }
 
@@ -269,7 +254,7 @@ func (x *examiner) zeros() error {
 			return x.end(err)
 		}
 	}
-	return refuse(TrailingBytes, "zeros begin at byte %d, after %d blocks", at, x.content.Blocks)
+	return refuse(TrailingBytes, "zeros begin at byte %d, after %d blocks", at, x.found.Blocks)
 }
 
 // end is called when there are no more bytes, where a CAR may end.
@@ -280,21 +265,23 @@ func (x *examiner) end(err error) error {
 	return x.out(err, CutBetweenBlocks, "which are complete")
 }
 
-func (x *examiner) finish() (err error) {
+func (x *examiner) finish() error {
 	if link := events.ContentLink(x.in.sum.Sum(nil)); link != x.want.Link {
 		return refuse(DigestDiffers, "its blocks are good, but it is %s and not %s", link, x.want.Link)
 	}
-	if x.content.RootMissing = len(x.roots) > 0; x.content.RootMissing && x.o.RootRequired {
-		return refuse(RootAbsent, "%d of %d roots have no block", len(x.roots), x.content.Roots)
+	if x.found.RootAbsent = len(x.roots) > 0; x.found.RootAbsent && x.o.RootRequired {
+		return refuse(RootAbsent, "%d of %d roots have no block", len(x.roots), x.named)
 	}
-	if x.content.Commitment, err = x.in.piece.Commitment(); err != nil || x.want.Piece == nil {
+	got, err := x.in.piece.Commitment()
+	if err != nil {
 		return err // The size was checked.
 	}
-	got, want := x.content.Commitment, *x.want.Piece
-	want.Size, want.Payload = cmp.Or(want.Size, got.Size), cmp.Or(want.Payload, got.Payload)
-	if got != want {
+	cid := commd.CID(got.Root)
+	x.found.Piece = events.SectorPiece{CID: cid, Size: events.Bytes(got.Size), Payload: events.Bytes(got.Payload)}
+	piece, size := cmp.Or(x.want.Piece, cid), cmp.Or(x.want.PieceSize, got.Size)
+	if piece != cid || size != got.Size {
 		return refuse(PieceDiffers, "it is %s of %d bytes (payload %d), claimed is %s of %d (payload %d)",
-			commd.CID(got.Root), got.Size, got.Payload, commd.CID(want.Root), want.Size, want.Payload)
+			cid, got.Size, got.Payload, piece, size, got.Payload)
 	}
 	return nil
 }

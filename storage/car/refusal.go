@@ -1,6 +1,10 @@
 package car
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hostnode/hostnode/events"
+)
 
 // Code is the reason of a refusal, short and stable.
 type Code string
@@ -27,14 +31,7 @@ const (
 	PieceDiffers     Code = "piece-differs"      // the claimed piece is another one
 )
 
-// Refusal says what is wrong with a CAR. It is an error that trying again does not mend.
-type Refusal struct {
-	Code   Code
-	Detail string // for people
-}
-
-func (r *Refusal) Error() string { return fmt.Sprintf("refused (%s): %s", r.Code, r.Detail) }
-
+// refuse says what is wrong with a CAR: an error that trying again does not mend.
 func refuse(code Code, format string, values ...any) error {
-	return &Refusal{Code: code, Detail: fmt.Sprintf(format, values...)}
+	return &events.ContentRefusal{Code: string(code), Detail: fmt.Sprintf(format, values...)}
 }

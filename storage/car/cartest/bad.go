@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/storage/car"
 )
@@ -13,15 +14,15 @@ import (
 // Case is a CAR, what it is declared to be, and how it is examined.
 type Case struct {
 	Data []byte
-	Want car.Want
+	Want events.ContentClaim
 	// Options are those with which it is refused; most kinds are with none.
 	Options car.Options
 	Code    car.Code
 }
 
 // Of declares bytes as what they are.
-func Of(data []byte) car.Want {
-	return car.Want{Link: sha256.Sum256(data), Size: uint64(len(data))}
+func Of(data []byte) events.ContentClaim {
+	return events.ContentClaim{Link: sha256.Sum256(data), Size: uint64(len(data))}
 }
 
 // Kinds are the names of the kinds that Bad makes, sorted: each Code, and variants of them.
@@ -115,6 +116,6 @@ var (
 		"root-absent": {car.RootAbsent, with(Header(1, root)), func(c *Case, _ []byte) {
 			c.Options.RootRequired = true
 		}},
-		"piece-differs": {car.PieceDiffers, asItIs, func(c *Case, _ []byte) { c.Want.Piece = &commd.Commitment{} }},
+		"piece-differs": {car.PieceDiffers, asItIs, func(c *Case, _ []byte) { c.Want.Piece = commd.CID(commd.Node{}) }},
 	}
 )

@@ -35,30 +35,12 @@ type contents struct {
 func (c contents) Examine(
 	ctx context.Context, claim events.ContentClaim, from events.ContentSource,
 ) (found events.ContentFound, err error) {
-	want := car.Want{Link: claim.Link, Size: claim.Size}
-	if claim.Piece != "" {
-		root, err := commd.ParseCID(claim.Piece)
-		if err != nil {
-			return found, fmt.Errorf("the claimed piece: %w", err)
-		}
-		want.Piece = &commd.Commitment{Root: root, Size: claim.PieceSize}
-	}
 	body, err := c.Open(ctx, from, 0)
 	if err != nil {
 		return found, err
 	}
 	defer body.Close()
-	got, err := car.Examine(ctx, body, want, c.options)
-	var refused *car.Refusal
-	switch {
-	case errors.As(err, &refused):
-		return found, &events.ContentRefusal{Code: string(refused.Code), Detail: refused.Detail}
-	case err != nil:
-		return found, err
-	}
-	return events.ContentFound{Blocks: got.Blocks, RootAbsent: got.RootMissing, Piece: events.SectorPiece{
-		CID: commd.CID(got.Root), Size: events.Bytes(got.Size), Payload: events.Bytes(got.Payload),
-	}}, nil
+	return car.Examine(ctx, body, claim, c.options)
 }
 
 // copies keeps bytes of pieces in a running host. It implements port.Copies.

@@ -86,7 +86,7 @@ func (s *aggregationDemo) makeCars(context.Context, string) (none events.Amount,
 }
 
 // addCar writes a CAR. In all that is said its name stands for its CID and for that of its piece.
-func (s *aggregationDemo) addCar(c carFile, data []byte, want car.Want) error {
+func (s *aggregationDemo) addCar(c carFile, data []byte, want events.ContentClaim) error {
 	c.name = strconv.Itoa(len(s.cars) + 1)
 	c.Key, c.Link, c.Size = filepath.Join(s.roots, c.name+".car"), want.Link.String(), want.Size
 	s.cars = append(s.cars, &c)
