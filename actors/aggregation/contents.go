@@ -45,31 +45,24 @@ func compareLinks(a, b events.ContentLink) int { return slices.Compare(a[:], b[:
 func (r *Room) over(s content.State) bool {
 	switch s.Status {
 	case content.Accepted:
-		_, known := r.priority(s.Piece.CID)
-		return known && !r.waits(s.Replaced)
+		_, _, known := r.piece(s.Piece.CID)
+		replaced, _, waits := r.piece(s.Replaced)
+		return known && (!waits || replaced.Status != cargo.Queued)
 	case content.Refused: // If it is in an aggregate, that may be rejected.
-		priority, known := r.priority(s.Piece.CID)
-		p, _ := r.cargo.Ahead.Piece(priority)
-		return !known || p.Status == cargo.Approved || p.Status == cargo.Refused
+		p, _, known := r.piece(s.Piece.CID)
+		return !known || p.Status >= cargo.Approved
 	case content.None, content.Requested:
 	}
 	return false
 }
 
-// priority is the priority of a piece.
-func (r *Room) priority(cid string) (uint64, bool) {
-	root, err := commd.ParseCID(cid)
-	if err != nil {
-		return 0, false
+// piece is a piece with its priority.
+func (r *Room) piece(cid string) (p cargo.Piece, priority uint64, known bool) {
+	if root, err := commd.ParseCID(cid); err == nil {
+		priority, known = r.cargo.Ahead.Find(root)
 	}
-	return r.cargo.Ahead.Find(root)
-}
-
-// waits reports whether a piece is queued.
-func (r *Room) waits(cid string) bool {
-	priority, known := r.priority(cid)
-	p, _ := r.cargo.Ahead.Piece(priority)
-	return known && p.Status == cargo.Queued
+	p, _ = r.cargo.Ahead.Piece(priority)
+	return p, priority, known
 }
 
 // car is the CAR with that link. If it is not under way its journal begins, with what was read of its stream.
@@ -77,13 +70,8 @@ func (r *Room) car(a *shell.Turn, link events.ContentLink, has shell.Fold[conten
 	if c := r.contents[link]; c != nil {
 		return c
 	}
-	machine := shell.Machine[content.State, content.Command, content.Event]{
-		Empty: func() content.State { return content.State{} }, Decide: content.Decide, Evolve: content.Evolve,
-	}
-	if has.Events > 0 {
-		machine.Restore = from(has)
-	}
-	c := &car{Journal: journalOf(r, events.ContentStream(r.Me, link), machine)}
+	core := coreOf(content.Decide, content.Evolve, has)
+	c := &car{Journal: journalOf(r, events.ContentStream(r.Me, link), core)}
 	c.OnDurable = func(a *shell.Turn, fresh []content.Event) {
 		r.logContent(link, fresh)
 		r.onContent(a, link, c)
@@ -104,16 +92,20 @@ func (r *Room) onContent(a *shell.Turn, link events.ContentLink, c *car) {
 			r.pending = append(r.pending, link)
 		}
 	case content.Accepted:
-		r.count(c, "", 0) // Its piece counts, once it is queued.
-		c.queued, c.tries, c.since = false, 0, time.Time{}
+		r.rest(c) // Its piece counts, once it is queued.
 		r.queue(a, link, c)
 	case content.Refused:
-		r.count(c, "", 0)
-		c.queued, c.tries, c.since = false, 0, time.Time{}
+		r.rest(c)
 		r.leave(a, s.Piece.CID, "its content was refused when it was read again: "+s.Code)
 	case content.None:
 	}
 	r.forget(link, c)
+}
+
+// rest notes that a CAR is not to be read.
+func (r *Room) rest(c *car) {
+	r.count(c, "", 0)
+	c.queued, c.tries, c.since = false, 0, time.Time{}
 }
 
 // queue has the piece of a CAR wait for an aggregate, in the place of another one that it was taken for.
@@ -121,7 +113,7 @@ func (r *Room) queue(a *shell.Turn, link events.ContentLink, c *car) {
 	s := c.Durable
 	r.leave(a, s.Replaced, "its content makes the piece "+s.Piece.CID)
 	root, err := commd.ParseCID(s.Piece.CID)
-	if _, known := r.priority(s.Piece.CID); known || err != nil {
+	if _, _, known := r.piece(s.Piece.CID); known || err != nil {
 		return
 	}
 	c.asking++
@@ -138,7 +130,7 @@ func (r *Room) queue(a *shell.Turn, link events.ContentLink, c *car) {
 
 // leave takes a piece out of the queue.
 func (r *Room) leave(a *shell.Turn, cid, why string) {
-	if priority, known := r.priority(cid); known && r.waits(cid) {
+	if p, priority, known := r.piece(cid); known && p.Status == cargo.Queued {
 		r.decide(a, cargo.Refuse{At: r.Clock.Now(), Priority: priority, Reason: why}, causeExamined, nil)
 	}
 }
@@ -220,13 +212,14 @@ func (r *Room) readNext(a *shell.Turn) {
 			continue
 		}
 		s := c.Durable
-		key := "content/" + link.String()
-		if r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
-			r.Yield(ctx, key)
-			return r.examine(ctx, link, s)
-		}) != nil {
-			r.reading++
-		}
+		r.beginReading(a, link, func(ctx context.Context) (any, error) { return r.examine(ctx, link, s) })
+	}
+}
+
+// read1 begins a call about a CAR, of which so many run at once.
+func (r *Room) beginReading(a *shell.Turn, link events.ContentLink, call func(context.Context) (any, error)) {
+	if r.run(a, "content/"+link.String(), call) {
+		r.reading++
 	}
 }
 
@@ -306,21 +299,14 @@ func (r *Room) onExamined(a *shell.Turn, m examined, err error) {
 // spare reports whether nothing would ever release a copy of a piece: it is approved or refused, or was queued without
 // one. Another CAR makes it, too, or the same was read again.
 func (r *Room) spare(cid string) bool {
-	priority, known := r.priority(cid)
-	p, _ := r.cargo.Ahead.Piece(priority)
-	return known && (!p.Kept || p.Status == cargo.Approved || p.Status == cargo.Refused)
+	p, _, known := r.piece(cid)
+	return known && (!p.Kept || p.Status >= cargo.Approved)
 }
 
 // drop has a copy removed, and then its CAR accepted without one.
 func (r *Room) drop(a *shell.Turn, m examined) {
 	m.kept = false
-	key := "content/" + m.link.String()
-	if r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
-		r.Yield(ctx, key)
-		return m, r.Copies.Drop(ctx, m.found.Piece.CID)
-	}) != nil {
-		r.reading++
-	}
+	r.beginReading(a, m.link, func(ctx context.Context) (any, error) { return m, r.Copies.Drop(ctx, m.found.Piece.CID) })
 }
 
 // settled has a CAR read again if what it was found to be could not be recorded.
@@ -341,12 +327,9 @@ func (r *Room) again(a *shell.Turn, link events.ContentLink, c *car, err error) 
 		c.since = r.Clock.Now()
 	}
 	r.Log.WithField("content", link.String()).Warnf("a CAR is not done with, will try again: %v", err)
-	if r.Clock.Now().Sub(c.since) >= r.Silent && !r.failing[aboutSources] {
-		r.failing[aboutSources] = true
-		r.Tell(Notice{
-			aboutSources, fmt.Sprintf("a CAR cannot be read since %s: %v", c.since.Format(time.RFC3339), err),
-			"hostnode aggregation queue says which wait; they are read when their sources answer",
-		})
+	if r.Clock.Now().Sub(c.since) >= r.Silent {
+		r.fails(aboutSources, "a CAR cannot be read since "+c.since.Format(time.RFC3339), err,
+			"hostnode aggregation queue says which wait; they are read when their sources answer")
 	}
 	self := a.Self
 	r.Clock.After(r.Backoff("content/"+link.String(), c.tries), func() { self.Tell(carDue{link}) })

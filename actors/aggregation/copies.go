@@ -2,8 +2,8 @@ package aggregation
 
 import (
 	"context"
+	"hash/crc32"
 	"io"
-	"sync"
 
 	"github.com/hostnode/hostnode/actors/port"
 	"github.com/hostnode/hostnode/events"
@@ -13,8 +13,16 @@ import (
 // dropped while the second one is read, a file would stay whose bytes the ledger had released.
 type oneByOne struct {
 	port.Copies
-	mu   sync.Mutex
-	busy map[string]chan struct{} // by piece; closed at the end of the call about it
+	// busy has a place for each piece, which some share: who calls about it is in it.
+	busy [256]chan struct{}
+}
+
+func newOneByOne(c port.Copies) *oneByOne {
+	o := &oneByOne{Copies: c}
+	for i := range o.busy {
+		o.busy[i] = make(chan struct{}, 1)
+	}
+	return o
 }
 
 // Keep implements port.Copies.
@@ -39,26 +47,11 @@ func (c *oneByOne) Drop(ctx context.Context, cid string) error {
 
 // begin waits until no other call is about a piece.
 func (c *oneByOne) begin(ctx context.Context, cid string) (end func(), err error) {
-	for {
-		own := make(chan struct{})
-		c.mu.Lock()
-		other := c.busy[cid]
-		if other == nil {
-			c.busy[cid] = own
-		}
-		c.mu.Unlock()
-		if other == nil {
-			return func() {
-				c.mu.Lock()
-				delete(c.busy, cid)
-				c.mu.Unlock()
-				close(own)
-			}, nil
-		}
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	busy := c.busy[crc32.ChecksumIEEE([]byte(cid))%uint32(len(c.busy))]
+	select {
+	case busy <- struct{}{}:
+		return func() { <-busy }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -41,14 +41,8 @@ type asked struct {
 
 // dealing is the deal about an aggregate that was made.
 func (r *Room) dealing(a *shell.Turn, aggregate string, has shell.Fold[deal.State]) {
-	machine := shell.Machine[deal.State, deal.Command, deal.Event]{
-		Empty: func() deal.State { return deal.State{} }, Decide: deal.Decide, Evolve: deal.Evolve,
-	}
-	if has.Events > 0 {
-		machine.Restore = from(has)
-	}
 	d := &dealing{
-		Journal: journalOf(r, events.DealStream(r.Me, aggregate), machine),
+		Journal: journalOf(r, events.DealStream(r.Me, aggregate), coreOf(deal.Decide, deal.Evolve, has)),
 		here:    has.Events > 0, // Another process may have made it again, and ended.
 	}
 	d.OnDurable = func(a *shell.Turn, fresh []deal.Event) {
@@ -71,7 +65,7 @@ func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
 	switch {
 	// Another process, which had the term before, withdrew the offer, and this one may have made it again.
 	case d.here && (d.Durable.By != "" || f.State == cargo.Rejected):
-		r.tell(a, aggregate, func(ctx context.Context) (any, error) {
+		r.run(a, "deal/"+aggregate, func(ctx context.Context) (any, error) {
 			return asked{aggregate: aggregate, withdrawn: true}, r.Broker.Withdraw(ctx, aggregate)
 		})
 		return
@@ -102,9 +96,9 @@ func (r *Room) tooLate(d *dealing, f *cargo.Ferry) {
 	answer, s := d.answer, d.Durable
 	if d.by, d.answer = nil, nil; s.Status == events.DealApproved || f.State == cargo.Stored {
 		answer(nil, fmt.Errorf("%w: it is %s", ErrReport, events.DealApproved))
-		return
+	} else {
+		answer(Answer{Deal: &s}, nil)
 	}
-	answer(Answer{Deal: &s}, nil)
 }
 
 // outcome is what a final deal means for the pieces of its aggregate.
@@ -130,7 +124,7 @@ func (r *Room) outcome(aggregate string, s deal.State) (all []cargo.Command) {
 func (r *Room) among(aggregate string, cids []string) (all []uint64, foreign string) {
 	f := r.cargo.Durable.Aggregate(aggregate)
 	for _, cid := range cids {
-		priority, known := r.priority(cid)
+		_, priority, known := r.piece(cid)
 		p, _ := r.cargo.Durable.Piece(priority)
 		if on := r.cargo.Durable.Ferry(p); !known || f == nil || on == nil || on.ID != f.ID {
 			return nil, cid
@@ -157,7 +151,7 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	f := r.cargo.Durable.Aggregate(aggregate)
 	offer := events.AggregateOffer{Aggregate: aggregate, Size: events.Bytes(f.Class), Pieces: len(f.Pieces)}
 	offered, withdraw := d.Durable.Status != "", d.by != nil
-	begun := r.tell(a, aggregate, func(ctx context.Context) (any, error) {
+	begun := r.run(a, "deal/"+aggregate, func(ctx context.Context) (any, error) {
 		out := asked{aggregate: aggregate, withdrawn: withdraw}
 		var err error
 		if withdraw {
@@ -173,15 +167,6 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 		return out, err
 	})
 	d.here = d.here || begun && !withdraw
-}
-
-// tell begins a call of the broker about an aggregate, unless one runs.
-func (r *Room) tell(a *shell.Turn, aggregate string, call func(context.Context) (any, error)) (begun bool) {
-	key := "deal/" + aggregate
-	return r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
-		r.Yield(ctx, key)
-		return call(ctx)
-	}) != nil
 }
 
 // onAsked compares what a broker said with what is possible, and records it.
@@ -208,12 +193,12 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 		r.look(a, m.aggregate)
 		return
 	}
-	if pause := r.Poll; err == nil {
-		r.poll(a, m.aggregate, pause)
-	} else {
+	pause := r.Poll
+	if err != nil {
 		d.tries++
-		r.poll(a, m.aggregate, max(pause, r.Backoff("deal/"+m.aggregate, d.tries)))
+		pause = max(pause, r.Backoff("deal/"+m.aggregate, d.tries))
 	}
+	r.poll(a, m.aggregate, pause)
 }
 
 // onWithdrawn records what a person reported, once the broker knows that it has the aggregate no more.
@@ -226,9 +211,7 @@ func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
 		answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", by.Aggregate, err))
 		return
 	}
-	if d.Durable.Status == "" {
-		d.Submit(a, r.offer(by.Aggregate), causeBroker, r.recorded)
-	}
+	r.offered(a, d, by.Aggregate)
 	var last result
 	all := deal.Reports(r.Clock.Now(), by.DealReport, by.By)
 	left := len(all)
@@ -244,9 +227,11 @@ func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
 	}
 }
 
-// offer is what is recorded of an offer that the broker has.
-func (r *Room) offer(aggregate string) deal.Offer {
-	return deal.Offer{At: r.Clock.Now(), Broker: r.BrokerName, Size: r.cargo.Durable.Aggregate(aggregate).Class}
+// offered records that the broker has the offer.
+func (r *Room) offered(a *shell.Turn, d *dealing, aggregate string) {
+	if size := r.cargo.Durable.Aggregate(aggregate).Class; d.Durable.Status == "" {
+		d.Submit(a, deal.Offer{At: r.Clock.Now(), Broker: r.BrokerName, Size: size}, causeBroker, r.recorded)
+	}
 }
 
 // poll has the broker asked again after a pause.
@@ -263,9 +248,7 @@ func (r *Room) poll(a *shell.Turn, aggregate string, after time.Duration) {
 // onReport records what a broker said, if it can be.
 func (r *Room) onReport(a *shell.Turn, d *dealing, m asked) {
 	now, said := r.Clock.Now(), m.report
-	if d.Durable.Status == "" {
-		d.Submit(a, r.offer(m.aggregate), causeBroker, r.recorded)
-	}
+	r.offered(a, d, m.aggregate)
 	_, foreign := r.among(m.aggregate, said.Bad)
 	switch {
 	case said.Aggregate != m.aggregate:

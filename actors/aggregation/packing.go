@@ -91,10 +91,9 @@ func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
 // is the same.
 func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 	pieces := LayoutOf(r.cargo.Durable, f).Pieces
-	key, log := "make/"+f.ID, r.Log.WithField("ferry", f.ID)
-	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+	log := r.Log.WithField("ferry", f.ID)
+	r.run(a, "make/"+f.ID, func(ctx context.Context) (any, error) {
 		log.Infof("makes an aggregate of %s; pieces: %d", bytesOf(f.Class), len(pieces))
-		r.Yield(ctx, key)
 		m := made{ferry: f.ID}
 		aggregate, err := segment.Build(f.Class, pieces)
 		if err != nil {
@@ -119,6 +118,7 @@ func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
 
 func (r *Room) onMade(a *shell.Turn, m made, err error) {
 	if err != nil {
+		r.Log.Warnf("an aggregate cannot be made yet: %v", err)
 		r.fails("make/"+m.ferry, "an aggregate cannot be made yet", err,
 			"it needs room for its proofs in the quota and on the disk")
 		return
@@ -149,9 +149,7 @@ func (r *Room) release(a *shell.Turn) {
 	if len(cids) == 0 {
 		return
 	}
-	const key = "release"
-	r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
-		r.Yield(ctx, key)
+	r.run(a, "release", func(ctx context.Context) (any, error) {
 		for _, cid := range cids {
 			if err := r.Copies.Drop(ctx, cid); err != nil {
 				return m, err
@@ -163,6 +161,7 @@ func (r *Room) release(a *shell.Turn) {
 
 func (r *Room) onReleased(a *shell.Turn, m released, err error) {
 	if err != nil {
+		r.Log.Warnf("copies of pieces cannot be removed yet: %v", err)
 		r.fails("release", "copies of pieces cannot be removed yet", err, "look at the disk")
 		return
 	}
@@ -172,7 +171,6 @@ func (r *Room) onReleased(a *shell.Turn, m released, err error) {
 
 // fails tells operators once in a row.
 func (r *Room) fails(about, text string, err error, hint string) {
-	r.Log.Warnf("%s: %v", text, err)
 	if !r.failing[about] {
 		r.failing[about] = true
 		r.Tell(Notice{about, text + ": " + err.Error(), hint})

@@ -167,7 +167,7 @@ func New(d Deps) *Room {
 		Deps: d, contents: map[events.ContentLink]*car{}, deals: map[string]*dealing{}, groups: map[string]uint64{},
 		failing: map[string]bool{},
 	}
-	r.Copies = &oneByOne{Copies: d.Copies, busy: map[string]chan struct{}{}}
+	r.Copies = newOneByOne(d.Copies)
 	if r.Proofs == nil {
 		r.Proofs = r.Copies
 	}
@@ -336,9 +336,24 @@ func journalOf[S, C any, E proto.Message](
 	}
 }
 
-// from restores a journal from what was read of its stream.
-func from[S any](f shell.Fold[S]) func(context.Context) (shell.Saved[S], error) {
-	return func(context.Context) (shell.Saved[S], error) { return shell.Saved[S]{Fold: f, Ahead: f.State}, nil }
+// coreOf is a core whose zero state is that of no events, with what was read of its stream.
+func coreOf[S, C any, E proto.Message](
+	decide func(S, C) ([]E, error), evolve func(S, E) S, has shell.Fold[S],
+) shell.Machine[S, C, E] {
+	return shell.Machine[S, C, E]{
+		Empty: func() (none S) { return none }, Decide: decide, Evolve: evolve,
+		Restore: func(context.Context) (shell.Saved[S], error) {
+			return shell.Saved[S]{Fold: has, Ahead: has.State}, nil
+		},
+	}
+}
+
+// run begins a call outside of the mailbox, unless one with that key runs; ended takes what it comes to.
+func (r *Room) run(a *shell.Turn, key string, call func(context.Context) (any, error)) (begun bool) {
+	return r.effects.Begin(a, key, events.EventID{}, func(ctx context.Context) (any, error) {
+		r.Yield(ctx, key)
+		return call(ctx)
+	}) != nil
 }
 
 // tick looks at what waits, now and then.
