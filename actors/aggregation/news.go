@@ -40,10 +40,9 @@ func (r *Room) logCargo(fresh []cargo.Event) {
 			r.Log.WithField("ferry", e.GetFerry()).Infof("%d ferries are merged into one of %s", len(e.GetFrom()),
 				bytesOf(e.GetClass()))
 		case *messages.AggregateMade:
-			r.Log.WithField("aggregate", e.GetAggregate()).Infof("aggregate %s is made", e.GetAggregate())
+			r.logAggregate(e.GetAggregate(), "is made")
 		case *messages.AggregateApproved:
-			r.Log.WithField("aggregate", e.GetAggregate()).Infof("aggregate %s is approved: its pieces are stored",
-				e.GetAggregate())
+			r.logAggregate(e.GetAggregate(), "is approved: its pieces are stored")
 		case *messages.AggregateRejected:
 			if e.GetPart() == e.GetParts() {
 				r.logRejected(e)
@@ -74,8 +73,11 @@ func (r *Room) logRejected(e *messages.AggregateRejected) {
 	case e.GetIsolate():
 		what = "nobody says which piece is bad, once too often, so each half is tried alone"
 	}
-	r.Log.WithField("aggregate", e.GetAggregate()).Infof("aggregate %s is rejected: %s; %s", e.GetAggregate(),
-		e.GetReason(), what)
+	r.logAggregate(e.GetAggregate(), "is rejected: "+e.GetReason()+"; "+what)
+}
+
+func (r *Room) logAggregate(cid, what string) {
+	r.Log.WithField("aggregate", cid).Infof("aggregate %s %s", cid, what)
 }
 
 func (r *Room) logRefused(piece, why string) {
@@ -83,13 +85,12 @@ func (r *Room) logRefused(piece, why string) {
 }
 
 func (r *Room) logDeal(aggregate string, fresh []deal.Event) {
-	log := r.Log.WithField("aggregate", aggregate)
 	for _, e := range fresh {
 		switch e := e.(type) {
 		case *messages.DealOffered:
-			log.Infof("aggregate %s is offered to the broker (%s)", aggregate, e.GetBroker())
+			r.logAggregate(aggregate, "is offered to the broker ("+e.GetBroker()+")")
 		case *messages.DealSigned:
-			log.Infof("the deal about aggregate %s is signed: %s", aggregate, e.GetDeal())
+			r.Log.WithField("aggregate", aggregate).Infof("the deal about aggregate %s is signed: %s", aggregate, e.GetDeal())
 		case *messages.DealApproved, *messages.DealRejected, *messages.DealDoubted: // The ledger says it, or an alert.
 		}
 	}

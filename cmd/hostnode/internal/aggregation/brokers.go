@@ -23,7 +23,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/cargo"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/sector"
 	"github.com/hostnode/hostnode/internal/callback"
 	"github.com/hostnode/hostnode/prover/commd"
@@ -137,9 +136,17 @@ const bySectors = "aggregation"
 
 // Offer begins the sector; the same request begins no second one.
 func (s ownSectors) Offer(ctx context.Context, o events.AggregateOffer) (r events.DealReport, err error) {
-	n, err := s.number(ctx, o)
+	host := s.Running(ctx)
+	if host == nil {
+		return r, ctx.Err()
+	}
+	n, err := host.BeginSector(ctx, sectors.Create{
+		Size: o.Size, By: bySectors, Request: o.Aggregate, Pieces: []events.SectorPiece{{
+			CID: o.Aggregate, Size: o.Size, Payload: events.Bytes(commd.PayloadRoom(uint64(o.Size))),
+		}},
+	})
 	if err != nil {
-		return r, err
+		return r, fmt.Errorf("%w: %w", events.ErrBrokerAway, err)
 	}
 	return s.report(ctx, o.Aggregate, n)
 }
@@ -164,52 +171,33 @@ func (s ownSectors) Withdraw(ctx context.Context, aggregate string) error {
 			continue
 		}
 		r, err := s.report(ctx, aggregate, one.Number)
-		if err == nil && (r.Status == events.DealApproved || r.Status == events.DealRejected) {
-			err = events.ErrDealOver
+		switch {
+		case err != nil:
+			return err
+		case r.Status != events.DealSigned:
+			return events.ErrDealOver
 		}
-		if err == nil {
-			_, err = host.OrderSector(ctx, sectors.Remove{
-				Number: one.Number, By: bySectors, Reason: "the aggregate is withdrawn",
-			})
-		}
+		_, err = host.OrderSector(ctx, sectors.Remove{
+			Number: one.Number, By: bySectors, Reason: "the aggregate is withdrawn",
+		})
 		return err
 	}
 	return nil
 }
 
-// number is the sector of an aggregate.
-func (s ownSectors) number(ctx context.Context, o events.AggregateOffer) (uint64, error) {
-	host := s.Running(ctx)
-	if host == nil {
-		return 0, ctx.Err()
-	}
-	n, err := host.BeginSector(ctx, sectors.Create{
-		Size: o.Size, By: bySectors, Request: o.Aggregate, Pieces: []events.SectorPiece{{
-			CID: o.Aggregate, Size: o.Size, Payload: events.Bytes(commd.PayloadRoom(uint64(o.Size))),
-		}},
-	})
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", events.ErrBrokerAway, err)
-	}
-	return n, nil
-}
-
 // report is how the record has the sector, also when it is over.
 func (s ownSectors) report(ctx context.Context, aggregate string, n uint64) (r events.DealReport, err error) {
-	var of shell.Fold[sector.Info]
-	base := &shell.Base{Store: s.Store, Codec: catalog.Codec()}
-	if err := shell.ReadOn(ctx, base, &of, events.SectorStream(s.Account, n), sector.Evolve); err != nil {
+	st, err := fold(ctx, s.Store, nil, events.SectorStream(s.Account, n), sector.Evolve)
+	if err != nil {
 		return r, fmt.Errorf("%w: %w", events.ErrBrokerAway, err)
 	}
 	r = events.DealReport{Aggregate: aggregate, Deal: fmt.Sprint(n), Status: events.DealSigned}
-	switch st := of.State; {
-	case slices.Contains([]sector.State{
-		sector.Proving, sector.Faulty, sector.FaultReported, sector.Recovering, sector.RecoveryReported,
-	}, st.State): // It proves, or did since it was looked at last.
-		r.Status = events.DealApproved
-	case st.State == sector.FailedUnrecoverable || st.State == sector.Removed || st.State == sector.Removing ||
-		st.State == sector.FaultedFinal || st.Over():
+	ended := []sector.State{sector.FailedUnrecoverable, sector.Removing, sector.Removed, sector.FaultedFinal}
+	switch {
+	case slices.Contains(ended, st.State):
 		r.Status, r.Reason = events.DealRejected, fmt.Sprintf("sector %d is %s: %s", n, st.State, st.LastErr)
+	case st.State == sector.Proving || st.State.Faulty(): // It proves, or did since it was looked at last.
+		r.Status = events.DealApproved
 	}
 	return r, nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/cargo"
-	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/content"
 	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/prover/segment"
@@ -152,12 +151,11 @@ func (o objects) payload(
 		_, err = in.(io.Seeker).Seek(int64(offset), io.SeekStart) //nolint:gosec // At most a sector's size.
 		return in, err
 	}
-	var of shell.Fold[content.State]
-	base := &shell.Base{Store: o.store, Codec: catalog.Codec()}
-	if err := shell.ReadOn(ctx, base, &of, events.ContentStream(o.me, link), content.Evolve); err != nil {
-		return nil, err
+	of, readErr := fold(ctx, o.store, nil, events.ContentStream(o.me, link), content.Evolve)
+	if readErr != nil {
+		return nil, readErr
 	}
-	for _, source := range of.State.Sources {
+	for _, source := range of.Sources {
 		body, openErr := o.contents.Open(ctx, source, 0)
 		if openErr != nil {
 			err = errors.Join(err, openErr)

@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -17,7 +18,6 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/events"
-	"github.com/hostnode/hostnode/prover/commd"
 )
 
 // This file has the commands of clients: they bring CARs, ask how they stand, and take and check proofs.
@@ -72,13 +72,12 @@ func piece(a *cli.App) *cobra.Command {
 		Use: "piece CID", Short: "Show how a piece or a CAR stands, and what it waits for",
 		Args: cobra.ExactArgs(1),
 	}
-	return cli.AsAt(a, cmd, func(ctx context.Context, b api.Backend, args []string) (Standing, error) {
-		return ShowPiece.Ask(ctx, b, OfPiece{Piece: args[0]})
-	}, printStanding)
+	return cli.AsAt(a, cmd, cli.Named(ShowPiece, func(cid string) OfPiece { return OfPiece{Piece: cid} }), printStanding)
 }
 
 func proof(a *cli.App) *cobra.Command {
 	var file string
+	var text []byte
 	cmd := &cobra.Command{
 		Use: "proof CID", Short: "Write the proof that a piece is in its aggregate", Args: cobra.ExactArgs(1),
 		Example: "  hostnode aggregation proof baga6ea4seaq… --output piece.proof\n" +
@@ -87,23 +86,20 @@ func proof(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&file, "output", "", "the `file` to write; empty: standard output")
 	cmd.RunE = cli.Asking(a, cli.Look, func(ctx context.Context, b api.Backend, args []string) (inclusion.File, error) {
 		f, err := ShowProof.Ask(ctx, b, OfPiece{Piece: args[0]})
-		if err != nil || file == "" {
-			return f, err
-		}
-		text, err := json.MarshalIndent(f, "", "  ")
 		if err == nil {
+			text, err = json.MarshalIndent(f, "", "  ")
+		}
+		if err == nil && file != "" {
 			err = os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // Anybody may read a proof.
 		}
 		return f, err
 	}, func(p *cli.Printer, f inclusion.File) error {
-		if file != "" {
-			p.Line("the proof that %s is in %s is in %s", commd.CID(commd.Node(f.Piece.CID)),
-				commd.CID(commd.Node(f.Aggregate.CID)), file)
-			return nil
+		if file == "" {
+			p.Line("%s", text)
+		} else {
+			p.Line("the proof that %s is in %s is in %s", f.Piece.CID, f.Aggregate.CID, file)
 		}
-		text, err := json.MarshalIndent(f, "", "  ")
-		p.Line("%s", text)
-		return err
+		return nil
 	})
 	return cmd
 }
@@ -128,9 +124,8 @@ func verify(a *cli.App) *cobra.Command {
 				return err
 			}
 			return cli.Show(a, f, func(p *cli.Printer, f inclusion.File) error {
-				p.Line("right: %s, of %s, is in %s, of %s", commd.CID(commd.Node(f.Piece.CID)),
-					cli.Size(events.Bytes(f.Piece.Size)), commd.CID(commd.Node(f.Aggregate.CID)),
-					cli.Size(events.Bytes(f.Aggregate.Size)))
+				p.Line("right: %s, of %s, is in %s, of %s", f.Piece.CID, cli.Size(events.Bytes(f.Piece.Size)),
+					f.Aggregate.CID, cli.Size(events.Bytes(f.Aggregate.Size)))
 				return nil
 			})
 		},
@@ -144,12 +139,8 @@ func aggregates(a *cli.App) *cobra.Command {
 	return cli.AsAt(a, cmd, cli.Plain(ListFerries), func(p *cli.Printer, all Aggregates) error {
 		rows := [][]string{{"AGGREGATE OR FERRY", "STATE", "SINCE", "SIZE", "PIECES", "FILLED", "WHY"}}
 		for _, f := range all.Aggregates {
-			name, since := f.Aggregate, f.Since
-			if name == "" {
-				name = f.ID
-			}
 			rows = append(rows, []string{
-				name, string(f.State), cli.Clock(since), cli.Size(events.Bytes(f.Class)), fmt.Sprint(f.Pieces),
+				cmp.Or(f.Aggregate, f.ID), string(f.State), cli.Clock(f.Since), cli.Size(events.Bytes(f.Class)), fmt.Sprint(f.Pieces),
 				fmt.Sprintf("%.1f %%", 100*float64(f.Bytes)/float64(f.Class)), f.Reason,
 			})
 		}

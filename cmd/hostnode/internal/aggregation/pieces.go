@@ -70,12 +70,8 @@ type NewContent struct {
 	Group string `json:"group,omitempty"` // whose quota it counts for
 }
 
-func (q NewContent) post(ctx context.Context, r Ordering) (c Content, err error) {
-	link, err := events.ParseContentLink(q.Link)
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", content.ErrRequest, err)
-	}
-	return ordered(ctx, r, link, content.Request{Size: q.Size, Source: q.ContentSource, Group: q.Group})
+func (q NewContent) post(ctx context.Context, r Ordering) (Content, error) {
+	return request(ctx, r, q.Link, content.Request{Size: q.Size, Source: q.ContentSource, Group: q.Group})
 }
 
 // NewPiece is a piece whose content is in one of these places.
@@ -90,10 +86,6 @@ type NewPiece struct {
 }
 
 func (q NewPiece) post(ctx context.Context, r Ordering) (c Content, err error) {
-	link, err := events.ParseContentLink(q.Content)
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", content.ErrRequest, err)
-	}
 	claim, err := commd.ParsePieceCID(q.Piece, q.Size)
 	switch {
 	case err != nil:
@@ -107,7 +99,7 @@ func (q NewPiece) post(ctx context.Context, r Ordering) (c Content, err error) {
 		return c, fmt.Errorf("%w: sources has none", content.ErrRequest)
 	}
 	for _, source := range q.Sources {
-		c, err = ordered(ctx, r, link, content.Request{
+		c, err = request(ctx, r, q.Content, content.Request{
 			Size: max(claim.Payload, q.Payload), Source: source, Group: q.Group,
 			Claim: content.Piece{CID: commd.CID(claim.Root), Size: claim.Size},
 		})
@@ -135,15 +127,20 @@ func (q Retry) order(ctx context.Context, r Ordering) (c Content, err error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", content.ErrUnknown, err)
 	}
-	answer, err := r.Order(ctx, room.Order{Retry: &room.Retry{Link: link, By: q.Body.By, Reason: q.Body.Reason}})
-	if err != nil {
-		return c, err
-	}
-	return contentOf(link, *answer.Content), nil
+	return ordered(ctx, r, link, room.Order{Retry: &room.Retry{Link: link, By: q.Body.By, Reason: q.Body.Reason}})
 }
 
-func ordered(ctx context.Context, r Ordering, link events.ContentLink, q content.Request) (c Content, err error) {
-	answer, err := r.Order(ctx, room.Order{Request: &room.Request{Link: link, Content: q}})
+func request(ctx context.Context, r Ordering, car string, q content.Request) (c Content, err error) {
+	link, err := events.ParseContentLink(car)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", content.ErrRequest, err)
+	}
+	return ordered(ctx, r, link, room.Order{Request: &room.Request{Link: link, Content: q}})
+}
+
+// ordered has something decided about a CAR.
+func ordered(ctx context.Context, r Ordering, link events.ContentLink, o room.Order) (c Content, err error) {
+	answer, err := r.Order(ctx, o)
 	if err != nil {
 		return c, err
 	}
@@ -268,7 +265,7 @@ func (r reader) piece(ctx context.Context, q OfPiece) (out Standing, err error) 
 		p, _ := s.Piece(priority)
 		link = p.Content
 	}
-	c, err := fold(ctx, r.Reading, events.ContentStream(r.Account, link), content.Evolve)
+	c, err := fold(ctx, r.Store, r.Until, events.ContentStream(r.Account, link), content.Evolve)
 	if err != nil {
 		return out, err
 	}
@@ -323,7 +320,7 @@ func (r reader) place(ctx context.Context, out *Standing, s cargo.State, priorit
 			out.Offset = offsets[i]
 		}
 	}
-	d, err := fold(ctx, r.Reading, events.DealStream(r.Account, f.Aggregate), deal.Evolve)
+	d, err := fold(ctx, r.Store, r.Until, events.DealStream(r.Account, f.Aggregate), deal.Evolve)
 	out.Deal = dealOf(d)
 	switch d.Status {
 	case "":
@@ -408,7 +405,7 @@ func (r reader) aggregate(ctx context.Context, q OfAggregate) (out Aggregate, er
 	case q.From < 0 || q.Limit < 1 || q.Limit > maxPage:
 		return out, fmt.Errorf("%w: pages begin at 0 or later, and have 1 to %d pieces", problem.ErrBadRequest, maxPage)
 	}
-	d, err := fold(ctx, r.Reading, events.DealStream(r.Account, f.Aggregate), deal.Evolve)
+	d, err := fold(ctx, r.Store, r.Until, events.DealStream(r.Account, f.Aggregate), deal.Evolve)
 	if err != nil {
 		return out, err
 	}
@@ -486,12 +483,12 @@ func proofIn(a *segment.Aggregate, l room.Layout, i int, about inclusion.About) 
 	return inclusion.Of(path, l.Pieces[i], a.Root(), a.Size(), about)
 }
 
-// fold folds a stream, as far as the question goes.
+// fold folds a stream, as far as the question goes; until nil: to its end.
 func fold[S any, E proto.Message](
-	ctx context.Context, r api.Reading, stream string, evolve func(S, E) S,
+	ctx context.Context, store events.Store, until func(events.Recorded) bool, stream string, evolve func(S, E) S,
 ) (state S, err error) {
-	for e, err := range r.Store.ReadStream(ctx, stream, events.ReadStream{}) {
-		if errors.Is(err, events.ErrStreamNotFound) || err == nil && r.Until != nil && !r.Until(e) {
+	for e, err := range store.ReadStream(ctx, stream, events.ReadStream{}) {
+		if errors.Is(err, events.ErrStreamNotFound) || err == nil && until != nil && !until(e) {
 			break
 		}
 		if err != nil {

@@ -80,8 +80,10 @@ type About struct {
 // CID is a commitment whose text is its piece CID.
 type CID commd.Node
 
+func (c CID) String() string { return commd.CID(commd.Node(c)) }
+
 // MarshalText implements encoding.TextMarshaler.
-func (c CID) MarshalText() ([]byte, error) { return []byte(commd.CID(commd.Node(c))), nil }
+func (c CID) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (c *CID) UnmarshalText(text []byte) error {
