@@ -38,13 +38,12 @@ func (r *Room) layout(m OfAggregate, answer shell.Answer) {
 // LayoutOf is the layout of a ferry.
 func LayoutOf(s cargo.State, f *cargo.Ferry) Layout {
 	l := Layout{
-		Aggregate: f.Aggregate, Size: f.Class, Pieces: make([]segment.Piece, len(f.Pieces)),
+		Aggregate: f.Aggregate, Size: f.Class, Pieces: s.Segments(f),
 		Contents: make([]events.ContentLink, len(f.Pieces)),
 		Proofs:   events.SectorPiece{CID: f.Proofs, Payload: events.Bytes(f.ProofsSize)},
 	}
 	for i, priority := range f.Pieces {
 		p, _ := s.Piece(priority)
-		l.Pieces[i] = segment.Piece{Root: p.Root, Size: p.Size(), Payload: p.Payload}
 		l.Contents[i] = p.Content
 	}
 	return l

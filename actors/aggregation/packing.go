@@ -90,7 +90,7 @@ func (r *Room) onCargo(a *shell.Turn, fresh []cargo.Event) {
 // make makes an aggregate of a full ferry, with the proof of each piece, which are stored. Made again after a crash, it
 // is the same.
 func (r *Room) make(a *shell.Turn, f *cargo.Ferry) {
-	pieces := LayoutOf(r.cargo.Durable, f).Pieces
+	pieces := r.cargo.Durable.Segments(f)
 	log := r.Log.WithField("ferry", f.ID)
 	r.run(a, "make/"+f.ID, func(ctx context.Context) (any, error) {
 		log.Infof("makes an aggregate of %s; pieces: %d", bytesOf(f.Class), len(pieces))

@@ -34,6 +34,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
 )
 
 // Event is what the ledger records.
@@ -374,17 +375,9 @@ func (s State) placed(pieces []uint64, attempt uint8) []uint64 {
 
 // ListID is the CID of a list of pieces: of the DAG-CBOR array of links to them.
 func (s State) ListID(pieces []uint64) string {
+	const array = 4 << 5
 	h := sha256.New()
-	head := []byte{0x9a, byte(len(pieces) >> 24), byte(len(pieces) >> 16), byte(len(pieces) >> 8), byte(len(pieces))}
-	switch n := len(pieces); { // The shortest form of a length is the only one.
-	case n < 24:
-		head = []byte{0x80 | byte(n)}
-	case n < 1<<8:
-		head = []byte{0x98, byte(n)}
-	case n < 1<<16:
-		head = []byte{0x99, byte(n >> 8), byte(n)}
-	}
-	h.Write(head)
+	h.Write(segment.AppendHead(nil, array, uint64(len(pieces))))
 	for _, priority := range pieces {
 		p, _ := s.Piece(priority)
 		cid := commd.BinaryCID(p.Root)

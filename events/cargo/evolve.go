@@ -7,6 +7,7 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/prover/commd"
+	"github.com/hostnode/hostnode/prover/segment"
 )
 
 // Ferry is a list of pieces that travel together. It is never changed.
@@ -54,6 +55,16 @@ func (s State) Ferry(p Piece) *Ferry { return s.ferries[p.ferry] }
 
 // Aggregate is the ferry that became an aggregate; nil: there is none.
 func (s State) Aggregate(cid string) *Ferry { return s.ferries[s.byLink[cid]] }
+
+// Segments are the pieces of a ferry as an aggregate has them.
+func (s State) Segments(f *Ferry) []segment.Piece {
+	all := make([]segment.Piece, len(f.Pieces))
+	for i, priority := range f.Pieces {
+		p, _ := s.Piece(priority)
+		all[i] = segment.Piece{Root: p.Root, Size: p.Size(), Payload: p.Payload}
+	}
+	return all
+}
 
 // Ferries are all, in the order in which they were made. Those that were merged or emptied are gone.
 func (s State) Ferries() (all []*Ferry) {
@@ -128,7 +139,7 @@ func (s State) queued(e *messages.PieceQueued) {
 	s.flowed(at, e.GetSize())
 }
 
-// advance moves the beginnings of searches on.
+// advance moves the beginnings of searches on, to the first queued and the first loose piece.
 func (s State) advance() {
 	for ; s.head <= s.count; s.head++ {
 		if p, _ := s.Piece(s.head); p.Status == Queued {

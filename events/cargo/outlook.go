@@ -32,16 +32,15 @@ func (s State) Inflow(now time.Time) float64 {
 
 // Oldest is when the oldest piece was queued that is queued still; false: none is.
 func (s State) Oldest() (at time.Time, waits bool) {
-	return s.oldest(s.head, func(p Piece) bool { return p.Status == Queued })
+	return s.queuedAt(s.head)
 }
 
-func (s State) oldest(from uint64, of func(Piece) bool) (at time.Time, waits bool) {
-	for priority := from; priority <= s.count; priority++ {
-		if p, _ := s.Piece(priority); of(p) {
-			return time.Unix(p.At, 0).UTC(), true
-		}
+func (s State) queuedAt(priority uint64) (at time.Time, known bool) {
+	p, known := s.Piece(priority)
+	if known {
+		at = time.Unix(p.At, 0).UTC()
 	}
-	return at, false
+	return at, known
 }
 
 // Ahead is how many queued pieces have a lower priority, and their bytes.

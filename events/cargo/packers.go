@@ -214,7 +214,7 @@ func ferry(s State, p Packing, now time.Time) []Command {
 			return []Command{c}
 		}
 	}
-	oldest, waits := s.oldest(s.first, Piece.loose)
+	oldest, waits := s.queuedAt(s.first)
 	if !waits || s.Loose < p.Batch && now.Sub(oldest) < p.Window {
 		return nil
 	}

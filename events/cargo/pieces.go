@@ -100,7 +100,7 @@ type ledger struct {
 	// Loose are queued pieces that are on no ferry and not suspected.
 	Loose      int
 	LooseBytes uint64
-	// first is not behind the first loose piece, head not behind the first queued one.
+	// first is the first loose piece, head the first queued one; while an event is folded, none of them is behind it.
 	first, head uint64
 	inflow      []hour
 }

@@ -132,12 +132,7 @@ func (j *judgedCargo) commitment(e *messages.AggregateMade, find machine.Find) {
 	if f == nil || err != nil || len(f.Pieces) > fewPieces && root[0]%oneIn != 0 {
 		return
 	}
-	pieces := make([]segment.Piece, len(f.Pieces))
-	for i, priority := range f.Pieces {
-		p, _ := j.Ledger.Piece(priority)
-		pieces[i] = segment.Piece{Root: p.Root, Size: p.Size(), Payload: p.Payload}
-	}
-	a, err := segment.Build(f.Class, pieces)
+	a, err := segment.Build(f.Class, j.Ledger.Segments(f))
 	if err != nil {
 		find(cargoCommit, "it cannot be made of its pieces: %v", err)
 		return

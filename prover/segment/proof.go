@@ -92,17 +92,17 @@ func (p Proof) Encode() []byte {
 	b := append(make([]byte, 0, cborMost), cborArray|2)
 	for _, path := range [2]Path{p.Subtree, p.Entry} {
 		b = append(b, cborArray|2)
-		b = appendHead(b, 0, path.Index)
-		b = appendHead(b, cborArray, uint64(len(path.Nodes)))
+		b = AppendHead(b, 0, path.Index)
+		b = AppendHead(b, cborArray, uint64(len(path.Nodes)))
 		for _, n := range path.Nodes {
-			b = append(appendHead(b, cborBytes, commd.NodeSize), n[:]...)
+			b = append(AppendHead(b, cborBytes, commd.NodeSize), n[:]...)
 		}
 	}
 	return b
 }
 
-// appendHead appends the major type of a value with a number, in the shortest form.
-func appendHead(b []byte, major byte, n uint64) []byte {
+// AppendHead appends the head of a CBOR value, its major type with a number, in the shortest form.
+func AppendHead(b []byte, major byte, n uint64) []byte {
 	if n < 24 {
 		return append(b, major|byte(n))
 	}

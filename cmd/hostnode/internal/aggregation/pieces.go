@@ -314,7 +314,7 @@ func (r reader) place(ctx context.Context, out *Standing, s cargo.State, priorit
 		return nil
 	}
 	out.Stage, out.Aggregate, out.Since = "aggregated", f.Aggregate, time.Unix(f.Made, 0).UTC()
-	offsets, err := segment.Place(f.Class, room.LayoutOf(s, f).Pieces)
+	offsets, err := segment.Place(f.Class, s.Segments(f))
 	for i, n := range f.Pieces {
 		if n == priority && err == nil {
 			out.Offset = offsets[i]
@@ -409,8 +409,7 @@ func (r reader) aggregate(ctx context.Context, q OfAggregate) (out Aggregate, er
 	if err != nil {
 		return out, err
 	}
-	layout := room.LayoutOf(s, f)
-	offsets, err := segment.Place(f.Class, layout.Pieces)
+	offsets, err := segment.Place(f.Class, s.Segments(f))
 	if err != nil {
 		return out, err
 	}
