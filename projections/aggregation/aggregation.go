@@ -60,12 +60,9 @@ func AggregateQueue(c Cargo, deals []Deal) []Ferry {
 // ByStatus are the deals of some statuses, in the order in which they were offered; those that are final, in the order
 // in which they became so.
 func ByStatus(all []Deal, statuses ...events.DealStatus) []Deal {
-	some := []Deal{}
-	for _, d := range all {
-		if slices.Contains(statuses, d.Status) {
-			some = append(some, d)
-		}
-	}
+	some := slices.DeleteFunc(append([]Deal{}, all...), func(d Deal) bool {
+		return !slices.Contains(statuses, d.Status)
+	})
 	slices.SortStableFunc(some, func(a, b Deal) int {
 		return cmp.Or(a.Processed.Compare(b.Processed), a.Inserted.Compare(b.Inserted))
 	})

@@ -315,10 +315,8 @@ func (r reader) place(ctx context.Context, out *Standing, s cargo.State, priorit
 	}
 	out.Stage, out.Aggregate, out.Since = "aggregated", f.Aggregate, time.Unix(f.Made, 0).UTC()
 	offsets, err := segment.Place(f.Class, s.Segments(f))
-	for i, n := range f.Pieces {
-		if n == priority && err == nil {
-			out.Offset = offsets[i]
-		}
+	if i := slices.Index(f.Pieces, priority); err == nil {
+		out.Offset = offsets[i]
 	}
 	d, err := fold(ctx, r.Store, r.Until, events.DealStream(r.Account, f.Aggregate), deal.Evolve)
 	out.Deal = dealOf(d)
@@ -437,8 +435,8 @@ func (r reader) proof(ctx context.Context, q OfPiece) (out inclusion.File, err e
 		return out, fmt.Errorf("%w: %s is %s", cargo.ErrNoProof, at.Content.Link, at.Stage)
 	}
 	s := r.ledger()
-	layout := room.LayoutOf(s, s.Aggregate(at.Aggregate))
-	i := slices.IndexFunc(layout.Pieces, func(p segment.Piece) bool { return commd.CID(p.Root) == at.Piece })
+	f := s.Aggregate(at.Aggregate)
+	layout, i := room.LayoutOf(s, f), slices.Index(f.Pieces, at.Priority)
 	if i < 0 {
 		return out, fmt.Errorf("%w: %s", cargo.ErrNoProof, at.Piece)
 	}

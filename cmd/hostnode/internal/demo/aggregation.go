@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -169,21 +168,13 @@ func (s *aggregationDemo) start(ctx context.Context) (err error) {
 	if err := s.broker.start(); err != nil {
 		return err
 	}
-	err = s.until(ctx, "the broker answers", func(context.Context) (bool, error) {
-		c, err := net.Dial("tcp", s.brokerAt)
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil, nil
-	})
-	if err != nil {
-		return err
-	}
-	var named []string
+	switches := standin.Switches{Poison: []string{s.pieceOf(unnamedBad)}}
 	for _, i := range namedBad {
-		named = append(named, s.pieceOf(i))
+		switches.Bad = append(switches.Bad, s.pieceOf(i))
 	}
-	err = s.tell(ctx, "/switches", standin.Switches{Bad: named, Poison: []string{s.pieceOf(unnamedBad)}})
+	err = s.until(ctx, "the broker answers", func(ctx context.Context) (bool, error) {
+		return s.tell(ctx, "/switches", switches) == nil, nil // It may be starting.
+	})
 	if err != nil {
 		return err
 	}
@@ -243,19 +234,17 @@ func (s *aggregationDemo) wait(
 		if err := s.contract.read(ctx, s.local.Head().Number); err != nil {
 			return false, err
 		}
-		var now standing
-		var err1, err2, err3 error
 		operator := s.hosts[0].operator
-		now.queue, err1 = within(ctx, operator, aggregation.ShowQueue, api.Then{})
-		now.deals, err2 = within(ctx, operator, aggregation.ListDeals, api.Then{})
+		queue, err1 := within(ctx, operator, aggregation.ShowQueue, api.Then{})
+		deals, err2 := within(ctx, operator, aggregation.ListDeals, api.Then{})
 		all, err3 := within(ctx, operator, aggregation.ListFerries, api.Then{})
-		if now.ferries = all.Aggregates; errors.Join(err1, err2, err3) != nil {
+		if errors.Join(err1, err2, err3) != nil {
 			return false, nil //nolint:nilerr // The host is starting; the chain waits for it, but not for ever.
 		}
-		if err := s.list(ctx, now.ferries); err != nil {
+		if err := s.list(ctx, all.Aggregates); err != nil {
 			return false, err
 		}
-		return is(ctx, now)
+		return is(ctx, standing{queue, deals, all.Aggregates})
 	})
 }
 
@@ -295,21 +284,8 @@ func (n standing) held(deals []view.Deal) (pieces int) {
 
 // rejected submits CARs and waits until so many aggregates are rejected.
 func (s *aggregationDemo) rejected(ctx context.Context, cars []*carFile, many, bad int) error {
-	var err error
 	what := fmt.Sprintf("aggregate %d is rejected", many)
-	if many == 1 {
-		err = s.wait(ctx, "the host takes CARs", func(ctx context.Context, _ standing) (bool, error) {
-			err := s.submit(ctx, cars[:1])
-			if errors.Is(err, problem.ErrDemoRefused) {
-				return false, err
-			}
-			return err == nil, nil // It may be starting.
-		})
-	}
-	if err == nil {
-		err = s.submit(ctx, cars)
-	}
-	if err != nil {
+	if err := s.submit(ctx, cars); err != nil {
 		return err
 	}
 	return s.wait(ctx, what, func(_ context.Context, now standing) (bool, error) {
@@ -325,6 +301,16 @@ func (s *aggregationDemo) rejected(ctx context.Context, cars []*carFile, many, b
 // reject has the first aggregate rejected, with a list of bad pieces.
 func (s *aggregationDemo) reject(ctx context.Context) error {
 	s.display.say("Client: submits %d CARs", fullCars)
+	err := s.wait(ctx, "the host takes CARs", func(ctx context.Context, _ standing) (bool, error) {
+		err := s.submit(ctx, s.cars[:1])
+		if errors.Is(err, problem.ErrDemoRefused) {
+			return false, err
+		}
+		return err == nil, nil // It may be starting.
+	})
+	if err != nil {
+		return err
+	}
 	return s.rejected(ctx, s.cars[:fullCars], 1, len(namedBad))
 }
 
