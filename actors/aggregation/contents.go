@@ -306,7 +306,9 @@ func (r *Room) spare(cid string) bool {
 // drop has a copy removed, and then its CAR accepted without one.
 func (r *Room) drop(a *shell.Turn, m examined) {
 	m.kept = false
-	r.beginReading(a, m.link, func(ctx context.Context) (any, error) { return m, r.Copies.Drop(ctx, m.found.Piece.CID) })
+	r.beginReading(a, m.link, func(ctx context.Context) (any, error) {
+		return m, r.Copies.Drop(ctx, m.found.Piece.CID)
+	})
 }
 
 // settled has a CAR read again if what it was found to be could not be recorded.

@@ -90,7 +90,8 @@ func (r *Room) logDeal(aggregate string, fresh []deal.Event) {
 		case *messages.DealOffered:
 			r.logAggregate(aggregate, "is offered to the broker ("+e.GetBroker()+")")
 		case *messages.DealSigned:
-			r.Log.WithField("aggregate", aggregate).Infof("the deal about aggregate %s is signed: %s", aggregate, e.GetDeal())
+			r.Log.WithField("aggregate", aggregate).Infof("the deal about aggregate %s is signed: %s", aggregate,
+				e.GetDeal())
 		case *messages.DealApproved, *messages.DealRejected, *messages.DealDoubted: // The ledger says it, or an alert.
 		}
 	}

@@ -2,7 +2,6 @@ package cargo
 
 import (
 	"fmt"
-	"math/bits"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -65,7 +64,7 @@ func check(m proto.Message) error {
 		err = packingOf(e).Check()
 	case *messages.FerryLoaded:
 		part, parts = e.GetPart(), e.GetParts()
-		if part == 0 || len(e.GetPieces()) == 0 || len(e.GetPieces()) > MaxPart || bits.OnesCount64(e.GetClass()) != 1 {
+		if part == 0 || len(e.GetPieces()) == 0 || len(e.GetPieces()) > MaxPart || !powerOfTwo(e.GetClass()) {
 			err = fmt.Errorf("class %d, %d pieces", e.GetClass(), len(e.GetPieces()))
 		}
 	case *messages.AggregateRejected:

@@ -254,5 +254,7 @@ func (s State) add(p Piece, group string) {
 	s.index[i].by[p.Root] = s.count
 }
 
+func powerOfTwo(n uint64) bool { return bits.OnesCount64(n) == 1 }
+
 // logOf is the logarithm of a power of two.
 func logOf(size uint64) uint8 { return uint8(bits.TrailingZeros64(size)) } //nolint:gosec // At most 64.

@@ -72,7 +72,8 @@ func piece(a *cli.App) *cobra.Command {
 		Use: "piece CID", Short: "Show how a piece or a CAR stands, and what it waits for",
 		Args: cobra.ExactArgs(1),
 	}
-	return cli.AsAt(a, cmd, cli.Named(ShowPiece, func(cid string) OfPiece { return OfPiece{Piece: cid} }), printStanding)
+	ask := cli.Named(ShowPiece, func(cid string) OfPiece { return OfPiece{Piece: cid} })
+	return cli.AsAt(a, cmd, ask, printStanding)
 }
 
 func proof(a *cli.App) *cobra.Command {
@@ -140,7 +141,8 @@ func aggregates(a *cli.App) *cobra.Command {
 		rows := [][]string{{"AGGREGATE OR FERRY", "STATE", "SINCE", "SIZE", "PIECES", "FILLED", "WHY"}}
 		for _, f := range all.Aggregates {
 			rows = append(rows, []string{
-				cmp.Or(f.Aggregate, f.ID), string(f.State), cli.Clock(f.Since), cli.Size(events.Bytes(f.Class)), fmt.Sprint(f.Pieces),
+				cmp.Or(f.Aggregate, f.ID), string(f.State), cli.Clock(f.Since), cli.Size(events.Bytes(f.Class)),
+				fmt.Sprint(f.Pieces),
 				fmt.Sprintf("%.1f %%", 100*float64(f.Bytes)/float64(f.Class)), f.Reason,
 			})
 		}
