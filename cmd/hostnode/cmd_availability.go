@@ -64,8 +64,7 @@ func printAvailabilities(p *cli.Printer, l api.Ledger) error {
 	p.Line("quota %s: %s unallocated, %s free on offer, %s reserved, %s stored, %s overhead%s",
 		cli.Size(l.Quota), cli.Size(l.Unallocated), cli.Size(l.Free), cli.Size(l.Reserved), cli.Size(l.Stored),
 		cli.Size(l.Overhead), sectors)
-	p.AsOf(l.AsOf)
-	return nil
+	return p.End(l.AsOf)
 }
 
 func availabilityRows(now time.Time, all ...projections.Availability) [][]string {

@@ -115,6 +115,5 @@ func printChecks(p *cli.Printer, all api.Checks) error {
 	for _, c := range all.Checks {
 		p.Line("%s: %s", cli.Clock(c.Asked), checkLine(c))
 	}
-	p.AsOf(all.AsOf)
-	return nil
+	return p.End(all.AsOf)
 }

@@ -83,8 +83,7 @@ func printSettingChanges(p *cli.Printer, h api.SettingChanges) error {
 	if h.Next != "" {
 		p.Line("older ones: --cursor %s", h.Next)
 	}
-	p.AsOf(h.AsOf)
-	return nil
+	return p.End(h.AsOf)
 }
 
 type settingsAnswer struct {

@@ -48,8 +48,7 @@ func printMembers(p *cli.Printer, m api.Members) error {
 	if m.Cluster {
 		p.Line("%s", ownerLine(m.Term))
 	}
-	p.AsOf(m.AsOf)
-	return nil
+	return p.End(m.AsOf)
 }
 
 // workOf is what a member says that it has to do; one that did not answer has said nothing.

@@ -35,8 +35,7 @@ func printPieces(p *cli.Printer, all api.Pieces) error {
 	}
 	p.Rows(rows)
 	p.Line("%s in all, which count against the quota", cli.Size(all.Payload))
-	p.AsOf(all.AsOf)
-	return nil
+	return p.End(all.AsOf)
 }
 
 func (a *app) sectorsRemovePiece() *cobra.Command {

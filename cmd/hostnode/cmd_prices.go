@@ -60,8 +60,7 @@ func printPrices(p *cli.Printer, all api.Prices) error {
 		p.Line("availability %s wants %s", cli.Short(one.ID), money.BasePrice(one.MinPrice))
 		printHint(p, one.Hint, all.Asked)
 	}
-	p.AsOf(all.AsOf)
-	return nil
+	return p.End(all.AsOf)
 }
 
 func printAsked(p *cli.Printer, asked api.Asked) {
@@ -113,7 +112,6 @@ func (a *app) preview(terms *offerTerms, w *api.Window) func(*cobra.Command, []s
 		p.Line("nothing was put on offer; what this would match, if all of it is free:")
 		printAsked(p, v.Asked)
 		printHint(p, v.Hint, v.Asked)
-		p.AsOf(v.AsOf)
-		return nil
+		return p.End(v.AsOf)
 	})
 }

@@ -30,8 +30,7 @@ func printQuarantine(p *cli.Printer, q api.Quarantine) error {
 		p.Line("%s, since %s: %s", w.Work, cli.Clock(w.Since), w.Reason)
 		p.Line("  try it again: hostnode quarantine retry %s", w.Work)
 	}
-	p.AsOf(q.AsOf)
-	return nil
+	return p.End(q.AsOf)
 }
 
 func printTriedAgain(p *cli.Printer, q api.Quarantine) error {

@@ -64,8 +64,7 @@ func printQueue(p *cli.Printer, q api.Queue) error {
 	if len(q.Refusals)+len(q.LetGo) > 0 {
 		p.Line("`hostnode sale SLOT` tells of one of them why it was not sold")
 	}
-	p.AsOf(q.AsOf)
-	return nil
+	return p.End(q.AsOf)
 }
 
 func queueLine(q api.Queue) string {
@@ -98,8 +97,7 @@ func (a *app) drainCommand() *cobra.Command {
 				p.Line("selling again: new slots are taken")
 			}
 			p.Line("%s", queueLine(q))
-			p.AsOf(q.AsOf)
-			return nil
+			return p.End(q.AsOf)
 		}),
 	}
 	cmd.Flags().BoolVar(&resume, "resume", false, "take slots again")

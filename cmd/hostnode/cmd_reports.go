@@ -66,8 +66,7 @@ func printEarnings(p *cli.Printer, e api.Earnings) error {
 		{"gas", fmt.Sprintf("%s in %s", money.Wei(s.FeesWei), cli.Count(s.Transactions, "transaction"))},
 		{"still at most", money.Base(e.ExpectedAtMost.String()) + ", for the slots that are hosted now"},
 	}))
-	p.AsOf(e.AsOf)
-	return nil
+	return p.End(e.AsOf)
 }
 
 // incomeRow are the cells of an income.
@@ -89,8 +88,7 @@ func printDays(p *cli.Printer, e api.EarningsByDay) error {
 			cli.Count(d.Slots, "slot"), money.Base(d.AtMost.String()))
 	}
 	goesOn(p, "earnings days", e.Paged)
-	p.AsOf(e.AsOf)
-	return nil
+	return p.End(e.AsOf)
 }
 
 func printSlotEarnings(p *cli.Printer, e api.EarningsBySlot) error {
@@ -103,8 +101,7 @@ func printSlotEarnings(p *cli.Printer, e api.EarningsBySlot) error {
 	}
 	p.Rows(rows)
 	goesOn(p, "earnings slots", e.Paged)
-	p.AsOf(e.AsOf)
-	return nil
+	return p.End(e.AsOf)
 }
 
 func printOfAvailabilities(p *cli.Printer, e api.EarningsByAvailability) error {
@@ -115,8 +112,7 @@ func printOfAvailabilities(p *cli.Printer, e api.EarningsByAvailability) error {
 	}
 	p.Rows(rows)
 	goesOn(p, "earnings availabilities", e.Paged)
-	p.AsOf(e.AsOf)
-	return nil
+	return p.End(e.AsOf)
 }
 
 func (a *app) dutiesCommand() *cobra.Command {
@@ -155,8 +151,7 @@ func printDuties(p *cli.Printer, d api.Duties) error {
 		p.Line("the windows of sectors are not known: %s", d.WindowsUnknown)
 	}
 	goesOn(p, "duties", d.Paged)
-	p.AsOf(d.AsOf)
-	return nil
+	return p.End(d.AsOf)
 }
 
 func printPeriods(p *cli.Printer, d api.Periods) error {
@@ -169,8 +164,7 @@ func printPeriods(p *cli.Printer, d api.Periods) error {
 	}
 	p.Rows(rows)
 	goesOn(p, "duties periods", d.Paged)
-	p.AsOf(d.AsOf)
-	return nil
+	return p.End(d.AsOf)
 }
 
 func (a *app) transactionsCommand() *cobra.Command {
@@ -190,8 +184,7 @@ func (a *app) transactionsCommand() *cobra.Command {
 		}
 		p.Rows(rows)
 		goesOn(p, "transactions", t.Paged)
-		p.AsOf(t.AsOf)
-		return nil
+		return p.End(t.AsOf)
 	})
 }
 
@@ -213,7 +206,6 @@ func (a *app) waitingCommand() *cobra.Command {
 		}
 		p.Rows(rows)
 		p.Line("%s in all", cli.Count(w.Length, "slot"))
-		p.AsOf(w.AsOf)
-		return nil
+		return p.End(w.AsOf)
 	})
 }

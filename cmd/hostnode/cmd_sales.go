@@ -68,8 +68,7 @@ func printSales(p *cli.Printer, s api.Sales) error {
 		p.Line("%s not shown; %s", cli.Count(s.Hidden, "older settled sale"), p.Command("sales --all"))
 	}
 	p.Line("`hostnode sale SLOT` shows the history of one")
-	p.AsOf(s.AsOf)
-	return nil
+	return p.End(s.AsOf)
 }
 
 func state(s projections.Sale) string {
@@ -139,8 +138,7 @@ func printStory(p *cli.Printer, s api.Story) error {
 	p.Line("")
 	p.Rows(storyRows(now, s.PaysAtMost))
 	p.Line("points in time are the chain's")
-	p.AsOf(s.AsOf)
-	return nil
+	return p.End(s.AsOf)
 }
 
 // printNotSold tells what the queue did with a slot of which no sale began.
@@ -157,8 +155,7 @@ func printNotSold(p *cli.Printer, s api.Story) error {
 		p.Line("what the queue did before that is no longer in the record")
 	}
 	p.Line("")
-	p.AsOf(s.AsOf)
-	return nil
+	return p.End(s.AsOf)
 }
 
 func storyRows(s projections.Sale, paysAtMost string) [][]string {

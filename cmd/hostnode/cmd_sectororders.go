@@ -107,8 +107,7 @@ func printPlaced(p *cli.Printer, answer placed) error {
 	p.Line("is added to sector %d of %s, which is in state %s",
 		answer.Sector.Sector.SectorNumber, cli.Size(answer.Sector.Sector.Size), answer.Sector.Sector.State)
 	p.Line("  if this was the last piece: hostnode sectors seal %d", answer.Sector.Sector.SectorNumber)
-	p.AsOf(answer.AsOf)
-	return nil
+	return p.End(answer.AsOf)
 }
 
 // ordering is a command that changes one sector. One with a warning requires a reason, and asks for
@@ -297,6 +296,5 @@ func printFaults(p *cli.Printer, f api.SectorFaults) error {
 	}
 	p.Rows(rows)
 	p.Line("each proving period with a fault costs a part of the deposit")
-	p.AsOf(f.AsOf)
-	return nil
+	return p.End(f.AsOf)
 }

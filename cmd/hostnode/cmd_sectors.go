@@ -110,8 +110,7 @@ func printSectors(p *cli.Printer, s api.Sectors) error {
 	for _, shows := range slices.Sorted(maps.Keys(types)) {
 		p.Line("what the proofs of %d of them show: %s", types[shows], shows)
 	}
-	p.AsOf(s.AsOf)
-	return nil
+	return p.End(s.AsOf)
 }
 
 // states says how many sectors are in each state, in the order in which a sector normally passes through them.
@@ -241,8 +240,7 @@ func printSector(p *cli.Printer, answer api.Sector) error {
 		}
 		p.Rows(steps)
 	}
-	p.AsOf(answer.AsOf)
-	return nil
+	return p.End(answer.AsOf)
 }
 
 // proofsShow says in words what proofs show; it is empty if no running host was asked.
@@ -293,6 +291,5 @@ func printSectorTimeline(p *cli.Printer, t api.SectorTimeline) error {
 	if t.Page.Next > 0 {
 		p.Line("more: hostnode sectors timeline %d --from %d", t.Page.SectorNumber, t.Page.Next)
 	}
-	p.AsOf(t.AsOf)
-	return nil
+	return p.End(t.AsOf)
 }

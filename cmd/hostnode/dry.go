@@ -122,6 +122,5 @@ func printDry(p *cli.Printer, d api.Dry) error {
 		p.Line("which change would take more of them: hostnode prices --data-dir %s", d.DataDir)
 	}
 	p.Line("each slot: hostnode earnings slots --data-dir %s", d.DataDir)
-	p.AsOf(d.AsOf)
-	return nil
+	return p.End(d.AsOf)
 }

@@ -189,11 +189,16 @@ func (p *Printer) AsOf(a api.AsOf) {
 	p.Line("as of %s, log position %d, %s", Clock(a.Time), a.Position, how)
 }
 
+// End is AsOf as the last line of what a command prints.
+func (p *Printer) End(a api.AsOf) error {
+	p.AsOf(a)
+	return nil
+}
+
 // None says what an answer without anything in it means.
 func (p *Printer) None(text string, a api.AsOf) error {
 	p.Line("%s", text)
-	p.AsOf(a)
-	return nil
+	return p.End(a)
 }
 
 // Clock prints a point in time to the second, in UTC.

@@ -63,8 +63,7 @@ func Command(a *cli.App) *cobra.Command {
 		for _, line := range frame(s, told(a), p.Now, onceWidth, onceHeight) {
 			p.Line("%s", line)
 		}
-		p.AsOf(s.Status.AsOf)
-		return nil
+		return p.End(s.Status.AsOf)
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if every < leastEvery || every > mostEvery {
