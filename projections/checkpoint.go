@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,7 +20,7 @@ const (
 	// ignored and the views are built again, so no upgrade is needed. Every change of
 	// a view or of a core's state needs a new version; where the types show the
 	// change, a test demands it (testdata/shape.golden).
-	checkpointSchema = 24
+	checkpointSchema = 25
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to build the views again.
 	maxCheckpointBytes = 2 << 30
@@ -69,6 +70,9 @@ func (h *host) complete() error {
 		if !slices.Contains(sale.Phases(), open.State.Phase) {
 			return fmt.Errorf("%w: phase %d of a sale", errForm, open.State.Phase)
 		}
+		open.Owing.jumbled = !slices.IsSortedFunc(open.Owing.Closed, func(a, b owed) int {
+			return cmp.Compare(a.Period, b.Period)
+		})
 	}
 	for _, one := range h.sectors.All {
 		if !one.State.State.Known() {

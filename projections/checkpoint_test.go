@@ -38,7 +38,9 @@ func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			if v.Type().Field(i).IsExported() { // The others follow from them.
+				fill(v.Field(i))
+			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {

@@ -177,6 +177,9 @@ func (v *Views) ProofsOf(of events.Address, wanted func(period uint64) bool) ite
 			_, _ = hex.Decode(p.Slot[:], []byte(strings.TrimPrefix(l.Slot, something))) // It was printed here.
 			for n := range l.Periods {
 				one := &l.Periods[n]
+				if !wanted(one.Period) {
+					continue
+				}
 				p.Period, p.Outcome, p.DueAt, p.closed = one.Period, one.Outcome, one.DueAt, one
 				if !yield(p) {
 					return
@@ -185,10 +188,13 @@ func (v *Views) ProofsOf(of events.Address, wanted func(period uint64) bool) ite
 		}
 		for _, s := range h.sales.sorted() {
 			p := Proof{Slot: s.State.Slot, Attempt: s.State.Attempt}
-			for _, list := range [][]owed{s.Owing.Open, s.Owing.Closed} {
+			for i, list := range [][]owed{s.Owing.Open, s.Owing.Closed} {
 				for n := len(list) - 1; n >= 0; n-- { //nolint:modernize // slices.Backward copies each.
 					one := &list[n]
 					if !wanted(one.Period) {
+						if closed := i == 1; closed && !s.Owing.jumbled {
+							break
+						}
 						continue
 					}
 					p.Period, p.Outcome, p.DueAt, p.open = one.Period, one.Outcome, one.DueAt, one

@@ -204,21 +204,21 @@ func (s *series[T]) at(number uint64, limit int) *T {
 	return &s.Rows[i]
 }
 
-// SalesOf are the attempts of one host at slots, in the order of SalesView, each with what it is still paid at most, in
-// token base units. They are shared, so they must not be changed, but they may be kept.
+// SalesOf are the attempts of one host at slots, the open ones first, then that which was settled last, each with what
+// it is still paid at most, in token base units. They are shared, so they must not be changed, but they may be kept.
 func (v *Views) SalesOf(of events.Address) iter.Seq2[*Sale, events.Amount] {
 	return func(yield func(*Sale, events.Amount) bool) {
 		h := v.hosts[of.String()]
 		if h == nil {
 			return
 		}
-		for i := range h.sales.Closed {
-			if !yield(&h.sales.Closed[i], events.Amount{}) {
+		for _, s := range h.sales.sorted() {
+			if row := s.shownAs(h.address); !yield(&row.Sale, row.expected) {
 				return
 			}
 		}
-		for _, s := range h.sales.sorted() {
-			if row := s.shownAs(h.address); !yield(&row.Sale, row.expected) {
+		for i := len(h.sales.Closed) - 1; i >= 0; i-- {
+			if !yield(&h.sales.Closed[i], events.Amount{}) {
 				return
 			}
 		}

@@ -85,6 +85,7 @@ type owing struct {
 	Open      []owed // one for each of the core's duties
 	Closed    []owed
 	Forgotten uint64
+	jumbled   bool // periods are not closed in their order; not stored
 }
 
 func (o *owing) fold(after sale.State, e sale.Event, limit int) {
@@ -149,6 +150,9 @@ func (o *owing) close(p owed, at time.Time, limit int) {
 		o.Open = slices.Delete(o.Open, i, i+1)
 	}
 	p.ClosedAt = at
+	if n := len(o.Closed); n > 0 && o.Closed[n-1].Period > p.Period {
+		o.jumbled = true
+	}
 	closed, dropped := recent(o.Closed, p, limit)
 	o.Closed = closed
 	if dropped != nil {

@@ -142,7 +142,7 @@ func (h *host) countRows(category string, out states) {
 		var state string
 		var since time.Time
 		if r, ok := row.(machine.Row); ok {
-			_, state = r.Stands(h.address)
+			_, state = r.Stands()
 		}
 		if r, ok := row.(machine.Aged); ok {
 			since = r.StandsSince()

@@ -41,7 +41,7 @@ func TestCountsAreThoseOfTheRows(t *testing.T) {
 			for _, row := range machine.Each(rows[me.String()]) {
 				var state string
 				if s, ok := row.(machine.Row); ok {
-					_, state = s.Stands(me.String())
+					_, state = s.Stands()
 				}
 				want[state]++
 			}

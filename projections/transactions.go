@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -134,11 +135,22 @@ func (v *Views) Transactions() TransactionsView {
 }
 
 func (h *host) sent(out []Transaction) []Transaction {
-	out = append(out, h.txs.Closed...)
-	first := len(out)
-	for _, t := range h.txs.Open {
+	for _, t := range h.transactions() {
 		out = append(out, *t)
 	}
-	slices.SortFunc(out[first:], func(a, b Transaction) int { return cmp.Compare(a.Order, b.Order) })
+	return out
+}
+
+// listedTransactions are the rows, shared: they are valid while the views do not change.
+func (h *host) listedTransactions() any { return h.transactions() }
+
+func (h *host) transactions() []*Transaction {
+	out := make([]*Transaction, 0, len(h.txs.Closed)+len(h.txs.Open))
+	for i := range h.txs.Closed {
+		out = append(out, &h.txs.Closed[i])
+	}
+	first := len(out)
+	out = slices.AppendSeq(out, maps.Values(h.txs.Open))
+	slices.SortFunc(out[first:], func(a, b *Transaction) int { return cmp.Compare(a.Order, b.Order) })
 	return out
 }

@@ -267,7 +267,7 @@ var shown = map[string]func(*host) any{
 	events.CategorySale:      (*host).listedSales,
 	events.CategorySector:    (*host).listedSectors,
 	events.CategorySlotQueue: showing((*host).queued),
-	events.CategoryTx:        showing((*host).sent),
+	events.CategoryTx:        (*host).listedTransactions,
 	events.CategoryValidator: showing((*host).validated),
 	events.CategoryHost:      showing((*host).ran),
 }

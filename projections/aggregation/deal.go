@@ -9,9 +9,7 @@ import (
 )
 
 // Stands implements machine.Row.
-func (d Deal) Stands(host string) (stream, state string) {
-	return events.CategoryDeal + "-" + host + "-" + d.Aggregate, string(d.Status)
-}
+func (d Deal) Stands() (key, state string) { return d.Aggregate, string(d.Status) }
 
 // Deal is what is shown of the deal about an aggregate.
 type Deal struct {

@@ -32,12 +32,11 @@ type Alerts struct {
 }
 
 // Stands implements machine.Row.
-func (a Alerts) Stands(host string) (stream, state string) {
-	state = "quiet"
+func (a Alerts) Stands() (key, state string) {
 	if len(a.Open) > 0 {
-		state = "open"
+		return "", "open"
 	}
-	return events.CategoryAlert + "-" + host, state
+	return "", "quiet"
 }
 
 // Alert is something that needs a person, or did.

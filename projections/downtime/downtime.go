@@ -23,9 +23,7 @@ func Machine() machine.Machine {
 }
 
 // Stands implements machine.Row.
-func (n Node) Stands(host string) (stream, state string) {
-	return events.CategoryNode + "-" + host + "-" + n.Node, n.Status
-}
+func (n Node) Stands() (key, state string) { return n.Node, n.Status }
 
 // StandsSince implements machine.Aged.
 func (n Node) StandsSince() time.Time { return n.Since }

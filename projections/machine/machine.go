@@ -72,8 +72,9 @@ func (v *view[S, R, E]) State() any { return v.state }
 
 // Row is a row of a view that shows one stream.
 type Row interface {
-	// Stands returns the name of that stream of a host, and the state in which it stands.
-	Stands(host string) (stream, state string)
+	// Stands returns what tells that stream from the others of its machine and host, empty if there is one, and the
+	// state in which it stands.
+	Stands() (key, state string)
 }
 
 // Aged is a Row that says since when it stands so; zero: its state is the last one, or it is not known.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"slices"
 	"strings"
@@ -144,22 +143,11 @@ func (r *reader) EarningsByDay(_ context.Context, q Paging) (out EarningsByDay, 
 
 // EarningsBySlot is what each attempt at a slot brought.
 func (r *reader) EarningsBySlot(_ context.Context, q SlotsQuestion) (out EarningsBySlot, err error) {
-	var rows []attempt
 	out.AsOf = r.asOf()
-	for _, s := range r.attempted() {
-		if strings.HasPrefix(s.Availability, q.Availability) {
-			rows = append(rows, s)
-		}
-	}
-	rows, out.Next, err = pick(func(yield func(attempt) bool) {
-		for _, s := range slices.Backward(rows) { // Those that were settled last began late.
-			if !yield(s) {
-				return
-			}
-		}
-	}, func(s attempt) uint64 { return beganLast(s.Sale) }, func(key []byte, s attempt) []byte {
-		return appendSale(key, s.Sale)
+	rows, next, err := r.attempted(func(s *projections.Sale) bool {
+		return strings.HasPrefix(s.Availability, q.Availability)
 	}, q.Paging)
+	out.Next = next
 	out.Slots = make([]SlotEarned, 0, len(rows))
 	for _, s := range rows {
 		out.Slots = append(out.Slots, SlotEarned{
@@ -169,15 +157,6 @@ func (r *reader) EarningsBySlot(_ context.Context, q SlotsQuestion) (out Earning
 		})
 	}
 	return out, err
-}
-
-// beganLast and appendSale are the key of lists of attempts in which that which began last is the first.
-func beganLast(s *projections.Sale) uint64 {
-	return ^uint64(s.StartedAt.Unix()) //nolint:gosec // It is only an order.
-}
-
-func appendSale(key []byte, s *projections.Sale) []byte {
-	return binary.BigEndian.AppendUint32(append(key, s.Slot...), ^s.Attempt)
 }
 
 // EarningsByAvailability is what the sales of each availability brought, also of those that were removed.

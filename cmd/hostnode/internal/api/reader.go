@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -235,14 +236,22 @@ type attempt struct {
 	expected events.Amount
 }
 
-// attempted are the sales of this host, as own has them.
-func (r *reader) attempted() (all []attempt) {
+// attempted is the page of the attempts that match, that which began last first. Those that were settled last began
+// late, so most of the others are passed by.
+func (r *reader) attempted(match func(*projections.Sale) bool, q Paging) (page []attempt, next string, err error) {
 	r.views.Read(func(v *projections.Views) {
-		for s, expected := range v.SalesOf(r.Account) {
-			all = append(all, attempt{s, expected})
-		}
+		page, next, err = pick(func(yield func(attempt) bool) {
+			for s, expected := range v.SalesOf(r.Account) {
+				if match(s) && !yield(attempt{s, expected}) {
+					return
+				}
+			}
+		}, func(s attempt) uint64 { return ^uint64(s.StartedAt.Unix()) }, //nolint:gosec // It is only an order.
+			func(key []byte, s attempt) []byte {
+				return binary.BigEndian.AppendUint32(append(key, s.Slot...), ^s.Attempt)
+			}, q)
 	})
-	return all
+	return page, next, err
 }
 
 // shownSale is a row as it is shown.
@@ -267,25 +276,15 @@ func (r *reader) Sales(_ context.Context, q SalesQuestion) (out Sales, err error
 		return out, fmt.Errorf("%w: settled = %d, allowed: 0 to %d", problem.ErrBadRequest, q.Settled, MaxSettled)
 	}
 	out = Sales{AsOf: r.asOf(), Sales: []projections.Sale{}}
-	all, over := r.attempted(), 0
-	for _, s := range all {
-		if s.Over {
+	over := 0
+	some, next, err := r.attempted(func(s *projections.Sale) bool {
+		if s.Over { // That which was settled last comes first.
 			over++
 		}
-	}
-	out.Hidden = max(0, over-q.Settled)
-	hide := out.Hidden
-	some, next, err := pick(func(yield func(attempt) bool) {
-		for _, s := range all { // Settled ones come first, the oldest first.
-			if s.Over && hide > 0 {
-				hide--
-			} else if (q.State == "" || s.Phase == q.State) && strings.HasPrefix(s.Request, q.Request) && !yield(s) {
-				return
-			}
-		}
-	}, func(s attempt) uint64 { return beganLast(s.Sale) }, func(key []byte, s attempt) []byte {
-		return appendSale(key, s.Sale)
+		hidden := s.Over && over > q.Settled
+		return !hidden && (q.State == "" || s.Phase == q.State) && strings.HasPrefix(s.Request, q.Request)
 	}, q.Paging)
+	out.Hidden = max(0, over-q.Settled)
 	for _, s := range some {
 		out.Sales = append(out.Sales, shownSale(s.Sale))
 		if !s.expected.IsZero() {

@@ -104,53 +104,74 @@ func (r *reader) ListMachines(context.Context, Then) (Machines, error) {
 
 // rowAt is a row that is not encoded yet.
 type rowAt struct {
-	Row
 	of any
+	// key and state are what machine.Row tells of it, if it does.
+	key, state string
+	ofStream   bool
 	// nth is its place in the view, because a stream may have several rows: a slot has one for each attempt.
 	nth int
 }
 
-// rowsOf are the rows of a machine that stand in a state; empty: all.
-func (r *reader) rowsOf(category, state string) iter.Seq[rowAt] {
-	rows, _ := r.views.Of(category)
-	host := r.Account.String()
+// each yields the rows of a view that stand in a state; empty: all.
+func each(rows any, state string) iter.Seq[rowAt] {
 	return func(yield func(rowAt) bool) {
-		for i, row := range machine.Each(rows[host]) {
+		for i, row := range machine.Each(rows) {
 			s := rowAt{of: row, nth: i}
 			if stands, ok := row.(machine.Row); ok {
-				s.Stream, s.State = stands.Stands(host)
+				s.ofStream = true
+				s.key, s.state = stands.Stands()
 			}
-			if (state == "" || s.State == state) && !yield(s) {
+			if (state == "" || s.state == state) && !yield(s) {
 				return
 			}
 		}
 	}
 }
 
+// number orders rows as the beginning of their keys does.
+func (s rowAt) number() uint64 {
+	var begin [8]byte
+	copy(begin[:], s.key)
+	return binary.BigEndian.Uint64(begin[:])
+}
+
+// shown is the row as it is answered.
+func (s rowAt) shown(category, host string) (Row, error) {
+	text, err := json.Marshal(s.of)
+	if err != nil {
+		return Row{}, fmt.Errorf("encode a row of %s: %w", category, err)
+	}
+	row := Row{State: s.state, Row: text}
+	if s.ofStream {
+		row.Stream = strings.TrimSuffix(category+"-"+host+"-"+s.key, "-")
+	}
+	return row, nil
+}
+
 // ListRows implements Streams.
 func (r *reader) ListRows(_ context.Context, q RowsQuestion) (Rows, error) {
-	out := Rows{AsOf: r.asOf(), Rows: []Row{}}
+	out := Rows{Rows: []Row{}}
 	if _, known := catalog.Of(q.Machine + "-"); !known {
 		return out, fmt.Errorf("%w: there is no machine %.40q", problem.ErrNoRoute, q.Machine)
 	}
 	place := func(key []byte, s rowAt) []byte {
-		key = append(append(key, s.Stream...), ' ')
+		key = append(append(key, s.key...), ' ')
 		return binary.BigEndian.AppendUint32(key, uint32(s.nth)) //nolint:gosec // There are fewer.
 	}
-	some, next, err := pick(r.rowsOf(q.Machine, q.State), func(rowAt) uint64 { return 0 }, place, q.Paging)
-	if err != nil {
-		return out, err
-	}
-	for _, row := range some {
-		text, err := json.Marshal(row.of)
-		if err != nil {
-			return out, fmt.Errorf("encode a row of %s: %w", q.Machine, err)
+	host := r.Account.String()
+	var err error
+	r.views.Read(func(v *projections.Views) { // The rows may be shared, so they are encoded before the views change.
+		out.AsOf = r.asOfPosition(v.AsOf())
+		rows, _ := v.Of(q.Machine)
+		var some []rowAt
+		some, out.Next, err = pick(each(rows[host], q.State), rowAt.number, place, q.Paging)
+		for _, s := range some {
+			row, failed := s.shown(q.Machine, host)
+			err = errors.Join(err, failed)
+			out.Rows = append(out.Rows, row)
 		}
-		row.Row.Row = text
-		out.Rows = append(out.Rows, row.Row)
-	}
-	out.Next = next
-	return out, nil
+	})
+	return out, err
 }
 
 // EventsQuestion asks for events of a stream, of which a beginning is enough, from a revision on.
