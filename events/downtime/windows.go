@@ -190,8 +190,8 @@ func (s *State) judgedFrom(until int64) int64 {
 
 func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
 
-// Score is what a set of rules says of windows. A void window counts as one that was not offline: if it were left out, a
-// node with a few offline windows would be suspended because nobody watched for long.
+// Score is what a set of rules says of windows. A void window counts as one that was not offline: if it were left out,
+// a node with a few offline windows would be suspended because nobody watched for long.
 type Score struct {
 	Offline uint32 `json:"offline"` // windows with nothing but offline audits
 	Windows uint32 `json:"windows"` // with audits that count
