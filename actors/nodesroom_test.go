@@ -27,8 +27,7 @@ func watching(part *shell.Part, of port.Cluster) actors.Room {
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return nodes.New(nodes.Deps{
 				Base: c.Base, Decide: downtime.Decide, Seen: of.Seen, Standing: standing, Broken: broken,
-				Settings: nodes.Settings{Rules: rules, Every: 5 * time.Second, Gap: 15 * time.Second},
-				Tell:     func(nodes.Notice) {},
+				Rules: rules, Every: 5 * time.Second, Gap: 15 * time.Second, Tell: func(nodes.Notice) {},
 			})
 		},
 	}

@@ -140,7 +140,7 @@ func (w *world) watching(m *chain.Market) *downtime.ChainMarket {
 	if !errors.Is(err, enough) {
 		w.t.Fatal(err)
 	}
-	return downtime.NewMarket(downtime.MarketDeps{Chain: view, Contract: m, Stream: stream, FinalBlocks: 3})
+	return &downtime.ChainMarket{Chain: view, Contract: m, Stream: stream, FinalBlocks: 3}
 }
 
 func TestWhichMissesWereMarked(t *testing.T) {

@@ -34,15 +34,13 @@ type answered struct {
 // samples reports whether there are rounds at all.
 func (w *Watcher) samples() bool { return w.Prober != nil || w.Seen != nil }
 
-// asked are the nodes that a round asks about; members that do not seem to be alive are not among them.
-func (w *Watcher) asked() (all []events.Node) {
-	if w.Seen != nil {
-		for _, m := range w.Seen() {
-			all = append(all, events.Node(m))
-		}
-	}
+// sampled are the nodes that a round asks about; false: a member that does not seem to be alive.
+func (w *Watcher) sampled() map[events.Node]bool {
+	all := w.alive()
 	if w.Prober != nil {
-		all = append(all, w.Prober.Nodes()...)
+		for _, name := range w.Prober.Nodes() {
+			all[name] = true
+		}
 	}
 	return all
 }
@@ -92,39 +90,31 @@ func (w *Watcher) onAnswered(a *shell.Turn, m answered) {
 	}
 	w.rounds.seen = m.at
 	for _, name := range slices.Sorted(maps.Keys(m.members)) { // Who is new, or back.
-		if m.members[name] && !w.node(a, name, saved{}).judged() {
+		if m.members[name] && !w.node(a, name, saved{}).Durable.Judged() {
 			w.submit(a, name, downtime.Join{At: w.now, Rules: w.Rules}, causeLook, nil)
 		}
 	}
-	online, unproven := map[events.Node]bool{}, map[events.Node]bool{}
+	for name, audit := range w.Rules.Write(downtime.Member, m.at, m.members) {
+		w.node(a, name, saved{}).keep(audit)
+	}
+	online := map[events.Node]bool{}
 	for name, answer := range m.probes {
-		if answer.Online && !answer.Proven {
-			unproven[name] = true
-		} else {
-			online[name] = answer.Online
+		online[name] = answer.Online
+	}
+	for name, audit := range w.Rules.Write(downtime.Probe, m.at, online) {
+		if online[name] && !m.probes[name].Proven {
+			audit.ID += unprovenMark
 		}
+		w.node(a, name, saved{}).keep(audit)
 	}
-	for source, answers := range map[downtime.Source]map[events.Node]bool{
-		downtime.Probe: online, downtime.Member: m.members,
-	} {
-		w.keep(a, w.Rules.Write(source, m.at, answers), "")
-	}
-	w.keep(a, w.Rules.Write(downtime.Probe, m.at, unproven), unprovenMark)
 }
 
 // unprovenMark ends the id of an audit of a node that answered without a signature.
 const unprovenMark = ":unproven"
 
-func (w *Watcher) keep(a *shell.Turn, audits map[events.Node]downtime.Audit, mark string) {
-	for name, audit := range audits {
-		audit.ID += mark
-		w.node(a, name, saved{}).keep(audit)
-	}
-}
-
 // keep keeps an audit until it is written, if its window counts.
 func (n *node) keep(audit downtime.Audit) {
-	if s := n.Durable; n.judged() && !audit.Time.Before(s.WatchedSince()) {
+	if s := n.Durable; s.Judged() && !audit.Time.Before(s.WatchedSince()) {
 		n.pending = append(n.pending, audit)
 	}
 }
@@ -135,17 +125,12 @@ func (w *Watcher) void(a *shell.Turn, from, until time.Time, reason string) {
 	if !w.samples() {
 		return
 	}
-	sampled := w.alive()
-	if w.Prober != nil {
-		for _, name := range w.Prober.Nodes() {
-			sampled[name] = true
-		}
-	}
+	sampled := w.sampled()
 	w.Log.Warnf("nobody was watched from %s to %s: %s", from.UTC().Format(time.RFC3339),
 		until.UTC().Format(time.RFC3339), reason)
 	w.due = true
 	for _, name := range w.inOrder() {
-		if _, asked := sampled[name]; asked && w.nodes[name].judged() {
+		if _, asked := sampled[name]; asked && w.nodes[name].Durable.Judged() {
 			w.submit(a, name, downtime.Void{At: w.now, From: from, Until: until, Reason: reason}, causeStart, nil)
 		}
 	}

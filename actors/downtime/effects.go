@@ -15,54 +15,40 @@ import (
 
 // Notice is what the operators of the host and of the node should know.
 type Notice struct {
-	Node events.Node // empty: it is about all of them
-	// Status is that of the node; Warning: it is active, and near a suspension.
-	Status  downtime.Status
-	Warning bool
-	At      time.Time // by the chain
-	// Text says what happened, Hint what to do.
-	Text, Hint string
+	Node    events.Node `json:"node"` // empty: it is about all of them
+	Status  string      `json:"status"`
+	Warning bool        `json:"warning,omitempty"` // it is active, and near a suspension
+	At      time.Time   `json:"at"`                // by the chain
+	Text    string      `json:"text"`              // what happened
+	Hint    string      `json:"hint,omitempty"`    // what to do
 }
 
 // Standing is what became of each node. The zero Standing knows none. Safe for concurrent use.
-type Standing struct {
-	mu sync.RWMutex
-	of map[events.Node]downtime.Status
-}
+type Standing struct{ of sync.Map } // from events.Node to downtime.Status
 
 // Barred reports whether no work should be handed to a node: it is suspended or disqualified.
 func (s *Standing) Barred(node events.Node) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.of[node] == downtime.Suspended || s.of[node] == downtime.Disqualified
-}
-
-func (s *Standing) set(node events.Node, is downtime.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[events.Node]downtime.Status{}
-	}
-	s.of[node] = is
+	is, _ := s.of.Load(node)
+	return is == downtime.Suspended || is == downtime.Disqualified
 }
 
 // tellVerdict tells of a decision about a node.
 func (w *Watcher) tellVerdict(name events.Node, n *node, e downtime.Event) {
-	m := Notice{Node: name, Status: n.Durable.Status, At: downtime.At(e)}
+	m := Notice{Node: name, Status: n.Durable.Status.String(), At: downtime.At(e)}
 	switch e := e.(type) {
 	case *messages.NodeSuspended:
-		m.Text = fmt.Sprintf("node %s is suspended: %s", name, because(e))
+		m.Text = fmt.Sprintf("node %s is suspended: %s", name, because(e, e.GetVerdict()))
 		m.Hint = "it is handed no work, and what it hosts goes on"
-		if r, ok := n.Durable.Return(m.At); ok && !r.Deadline.IsZero() {
-			m.Hint += "; " + returns(r)
+		if r := n.Durable.Return(m.At); r != nil && !r.Deadline.IsZero() {
+			m.Hint += "; " + returns(*r)
 		}
 	case *messages.NodeReinstated:
-		m.Text = fmt.Sprintf("node %s is reinstated: %s", name, because(e))
+		m.Text = fmt.Sprintf("node %s is reinstated: %s", name, because(e, e.GetVerdict()))
 	case *messages.NodeDisqualified:
-		m.Text = fmt.Sprintf("node %s is disqualified: %s", name, because(e))
+		m.Text = fmt.Sprintf("node %s is disqualified: %s", name, because(e, e.GetVerdict()))
 		m.Hint = "only a person takes that back: hostnode nodes reinstate " + string(name)
 	case *messages.DisqualificationProposed:
-		m.Text = fmt.Sprintf("node %s was not back in time: %s", name, because(e))
+		m.Text = fmt.Sprintf("node %s was not back in time: %s", name, because(e, e.GetVerdict()))
 		m.Hint = "decide with hostnode nodes disqualify " + string(name) + ", or reinstate"
 	default:
 		return
@@ -85,19 +71,12 @@ func (w *Watcher) onFault(v downtime.Void) {
 	})
 }
 
-// decision is an event that windows or a person brought.
-type decision interface {
-	GetVerdict() *messages.NodeVerdict
-}
-
-func because(e decision) string {
-	if person, ok := e.(interface {
-		GetBy() string
-		GetReason() string
-	}); ok && person.GetBy() != "" {
-		return fmt.Sprintf("by %s: %s", person.GetBy(), person.GetReason())
+// because says what brought an event: a person, or the windows.
+func because(e downtime.Event, said *messages.NodeVerdict) string {
+	if f, person := downtime.Asked(e).(downtime.Force); person {
+		return fmt.Sprintf("by %s: %s", f.By, f.Reason)
 	}
-	return downtime.VerdictOf(e.GetVerdict()).String()
+	return downtime.VerdictOf(said).String()
 }
 
 // returns says what a suspended node may hope for.
@@ -115,11 +94,11 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 func (w *Watcher) warn() {
 	for _, name := range w.inOrder() {
 		n := w.nodes[name]
-		warning, near := n.Durable.Warning(w.now)
-		n.near.Lasts(near, w.NotNear != nil, func() {
+		warning := n.Durable.Warning(w.now)
+		n.near.Lasts(warning != nil, w.NotNear != nil, func() {
 			w.Tell(Notice{
-				Node: name, Status: n.Durable.Status, Warning: true, At: w.now,
-				Text: fmt.Sprintf("node %s: %s", name, warning), Hint: "find out why it does not answer or prove",
+				Node: name, Status: n.Durable.Status.String(), Warning: true, At: w.now,
+				Text: fmt.Sprintf("node %s: %s", name, warning.Text), Hint: "find out why it does not answer or prove",
 			})
 		}, func() { w.NotNear(name) })
 	}

@@ -28,22 +28,17 @@ type ContractReads interface {
 // maxHosts is for how many fills it is remembered who made them, some 20 MB. After that, all are asked for again.
 const maxHosts = 100_000
 
-// MarketDeps are what a ChainMarket needs.
-type MarketDeps struct {
-	*chainview.Chain
-	Contract ContractReads
-	// Stream is the market's stream.
-	Stream string
-	// FinalBlocks is how many blocks must follow a block until it counts as final.
-	FinalBlocks uint64
-}
-
 // ChainMarket is the Market of a chain that is followed and recorded. Who held a slot is read from the record, and
 // from the blocks, many at once, which proofs were owed and which came. There is one question about each fill, and none
 // about a slot and a period. The logs of the requests that run are kept in memory, about 1 KB each. It is not safe for
 // concurrent use. A span of days takes minutes to read.
 type ChainMarket struct {
-	MarketDeps
+	*chainview.Chain // whose terms are known
+	Contract         ContractReads
+	Stream           string // the market's
+	// FinalBlocks is how many blocks must follow a block until it counts as final.
+	FinalBlocks uint64
+
 	logs    []marketLog // of the chain as it is now
 	history chainview.MarketHistory
 	since   time.Time                      // from which on the logs are complete
@@ -51,11 +46,6 @@ type ChainMarket struct {
 }
 
 var _ Market = (*ChainMarket)(nil)
-
-// NewMarket returns a market of which nothing was read yet. The chain's terms must be known at the first question.
-func NewMarket(d MarketDeps) *ChainMarket {
-	return &ChainMarket{MarketDeps: d, hosts: map[events.Hash]events.Address{}}
-}
 
 // Settled is Market.Settled: the start of the first period whose misses could be marked after the newest final block.
 func (m *ChainMarket) Settled(ctx context.Context) (time.Time, error) {
@@ -183,12 +173,6 @@ func firstFrom(ctx context.Context, c *chainview.Chain, t time.Time) (uint64, er
 	return uint64(found), failed
 }
 
-// proofKey identifies a proof.
-type proofKey struct {
-	slot   events.SlotID
-	period uint64
-}
-
 // judge adds the audits of the periods of a past: online is who handed a proof in, offline who did not although the
 // contract would have let the miss be marked in each block in which that was possible, or it was marked.
 func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Past, found *[]Finding) error {
@@ -196,13 +180,17 @@ func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Pas
 	if err != nil {
 		return err
 	}
-	accepted := map[proofKey]uint64{} // in which block
+	type proof struct {
+		slot   events.SlotID
+		period uint64
+	}
+	accepted := map[proof]uint64{} // in which block
 	for _, p := range proofs {
 		period, known := past.PeriodOf(p.Block, p.BlockHash)
 		if !known {
 			return fmt.Errorf("%w: block %d", chainview.ErrOvertaken, p.Block)
 		}
-		accepted[proofKey{p.Slot, period}] = p.Block
+		accepted[proof{p.Slot, period}] = p.Block
 	}
 	misses, err := m.Contract.MarkedMisses(ctx, past.Blocks().First, past.Blocks().Last)
 	if err != nil {
@@ -224,7 +212,7 @@ func (m *ChainMarket) judge(ctx context.Context, held []*tenancy, past *duty.Pas
 		last := min(past.To, duty.Period(m.Terms.Proofs, j.Until))
 		for p := max(past.From, duty.Period(m.Terms.Proofs, t.FilledAt)); p <= last; p++ {
 			audit := downtime.Audit{Source: downtime.Proof, Time: duty.Deadline(m.Terms.Proofs, p)}
-			block, came := accepted[proofKey{t.ID, p}]
+			block, came := accepted[proof{t.ID, p}]
 			switch {
 			case came && block >= t.filled.Number && (t.freed.Number == 0 || block < t.freed.Number):
 				audit.Outcome = downtime.Online
@@ -249,8 +237,8 @@ func (m *ChainMarket) add(ctx context.Context, found *[]Finding, t *tenancy, aud
 		if host, err = m.Contract.HostOfFill(ctx, t.ID, t.tx, t.filled.Hash); err != nil {
 			return fmt.Errorf("who filled slot %s: %w", t.ID.Short(), err)
 		}
-		if len(m.hosts) >= maxHosts {
-			clear(m.hosts)
+		if m.hosts == nil || len(m.hosts) >= maxHosts {
+			m.hosts = map[events.Hash]events.Address{}
 		}
 		m.hosts[t.tx] = host
 	}

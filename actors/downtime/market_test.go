@@ -202,7 +202,7 @@ func newMarket(t *testing.T, c *fakeChain, head uint64, record ...messages.Marke
 	}
 	view.View.Advance(now)
 	view.Recorded.Store(head)
-	return downtime.NewMarket(downtime.MarketDeps{Chain: view, Contract: c, Stream: stream, FinalBlocks: 3})
+	return &downtime.ChainMarket{Chain: view, Contract: c, Stream: stream, FinalBlocks: 3}
 }
 
 func TestWhatAPeriodAndALossSayOfAHost(t *testing.T) {

@@ -39,18 +39,16 @@ type Order struct {
 	Node     events.Node
 	Force    *downtime.Force    `json:",omitempty"`
 	Maintain *downtime.Maintain `json:",omitempty"`
-	Exit     *downtime.Exit     `json:",omitempty"`
 }
 
-// Command is the one that is set; nil: none is.
-func (o Order) Command() downtime.Command {
+// Command is the one that is set, at a time; nil: none is.
+func (o Order) Command(at time.Time) downtime.Command {
 	switch {
 	case o.Force != nil:
-		return *o.Force
+		return downtime.Force{At: at, To: o.Force.To, By: o.Force.By, Reason: o.Force.Reason}
 	case o.Maintain != nil:
-		return *o.Maintain
-	case o.Exit != nil:
-		return *o.Exit
+		m := o.Maintain
+		return downtime.Maintain{At: at, From: m.From, Until: m.Until, By: m.By, Reason: m.Reason}
 	}
 	return nil
 }
@@ -58,12 +56,17 @@ func (o Order) Command() downtime.Command {
 // Deps are what the actor needs.
 type Deps struct {
 	*shell.Base
-	Settings
+	// Rules are those by which nodes are judged.
+	Rules downtime.Service
+	// Every is the chain time between two rounds of probes, and of looks at the members' leases.
+	Every time.Duration
+	// Gap is the longest chain time between two rounds. After a longer one, what lies between is void: nobody watched.
+	Gap time.Duration
 	// Prober and Market are sources; nil: there is none.
 	Prober Prober
 	Market Market
 	// Seen are the members of the host that hold their leases; nil: the host is one process. Who was a member once,
-	// and has not left (downtime.Exit), is missed.
+	// and has not left (downtime.Exited), is missed.
 	Seen func() []events.Member
 	// Decide is the rules: downtime.Decide.
 	Decide func(downtime.State, downtime.Command) ([]downtime.Event, error)
@@ -77,15 +80,6 @@ type Deps struct {
 	NotNear func(events.Node)
 	// Broken is called when the record cannot be read.
 	Broken func(error)
-}
-
-// Settings are how nodes are watched.
-type Settings struct {
-	Rules downtime.Service
-	// Every is the chain time between two rounds of probes, and of looks at the members' leases.
-	Every time.Duration
-	// Gap is the longest chain time between two rounds. After a longer one, what lies between is void: nobody watched.
-	Gap time.Duration
 }
 
 type (
@@ -122,7 +116,7 @@ type node struct {
 }
 
 // nodesRead is what the record has of all nodes.
-type nodesRead struct{ nodes map[events.Node]saved }
+type nodesRead map[events.Node]saved
 
 // New returns the actor.
 func New(d Deps) *Watcher { return &Watcher{Deps: d, nodes: map[events.Node]*node{}} }
@@ -133,7 +127,10 @@ func (w *Watcher) Receive(a *shell.Turn, msg any) {
 	case shell.Started:
 		w.Later(a, "nodes", func(ctx context.Context) any { return w.readNodes(ctx) })
 	case nodesRead:
-		w.begin(a, m)
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			w.node(a, name, m[name])
+		}
+		w.read = true
 	case chainview.HeadMoved:
 		if w.live = m.Live; m.Head.Time.After(w.now) {
 			w.now = m.Head.Time
@@ -154,7 +151,7 @@ func (w *Watcher) Receive(a *shell.Turn, msg any) {
 
 // readNodes folds the streams of all nodes in one pass.
 func (w *Watcher) readNodes(ctx context.Context) nodesRead {
-	all := map[events.Node]saved{}
+	all := nodesRead{}
 	call := w.StoreWatch.Call(ctx, "")
 	defer call.End()
 	err := call.Repeat(func() error {
@@ -179,15 +176,7 @@ func (w *Watcher) readNodes(ctx context.Context) nodesRead {
 	if err != nil && ctx.Err() == nil {
 		w.Broken(fmt.Errorf("read which nodes are watched: %w", err))
 	}
-	return nodesRead{all}
-}
-
-// begin goes on with the nodes of the record.
-func (w *Watcher) begin(a *shell.Turn, m nodesRead) {
-	for _, name := range slices.Sorted(maps.Keys(m.nodes)) {
-		w.node(a, name, m.nodes[name])
-	}
-	w.read = true
+	return all
 }
 
 // node is the node of that name. If it is new its journal begins, with what was read of its stream.
@@ -211,7 +200,7 @@ func (w *Watcher) node(a *shell.Turn, name events.Node, has saved) *node {
 		Meta:      func(downtime.State, downtime.Event) events.Metadata { return w.Metadata("") },
 		OnBroken:  func(_ *shell.Turn, err error) { w.Broken(err) },
 		// Before the order that brought it is answered: who gave it may rely on it.
-		Each: func(downtime.Event) { w.Standing.set(name, n.Durable.Status) },
+		Each: func(downtime.Event) { w.Standing.of.Store(name, n.Durable.Status) },
 		OnDurable: func(_ *shell.Turn, fresh []downtime.Event) {
 			if loading {
 				loading = false
@@ -230,7 +219,7 @@ func (w *Watcher) onDurable(name events.Node, n *node, fresh []downtime.Event) {
 	if n.Durable.Latest.After(w.latest) {
 		w.latest = n.Durable.Latest
 	}
-	w.Standing.set(name, n.Durable.Status)
+	w.Standing.of.Store(name, n.Durable.Status)
 	for _, e := range fresh {
 		w.tellVerdict(name, n, e)
 	}
@@ -264,18 +253,15 @@ func (w *Watcher) join(a *shell.Turn) {
 		// What was seen of the window of the newest event is lost, too, if it was not over.
 		w.void(a, w.Rules.StartOf(w.latest), w.now, "the host did not run")
 	}
-	for _, name := range w.inOrder() {
-		if w.nodes[name].judged() {
+	wanted := w.sampled()
+	for name, n := range w.nodes {
+		wanted[name] = wanted[name] || n.Durable.Judged()
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if wanted[name] {
 			w.submit(a, name, downtime.Join{At: w.now, Rules: w.Rules}, causeStart, nil)
 		}
 	}
-	for _, name := range w.asked() {
-		w.submit(a, name, downtime.Join{At: w.now, Rules: w.Rules}, causeStart, nil)
-	}
-}
-
-func (n *node) judged() bool {
-	return n.Durable.Status == downtime.Active || n.Durable.Status == downtime.Suspended
 }
 
 func (w *Watcher) inOrder() []events.Node { return slices.Sorted(maps.Keys(w.nodes)) }
@@ -296,18 +282,17 @@ func (w *Watcher) submit(a *shell.Turn, name events.Node, cmd downtime.Command, 
 
 // order has a person's command decided.
 func (w *Watcher) order(a *shell.Turn, m Order, answer shell.Answer) {
-	n := w.nodes[m.Node]
-	switch {
+	at := w.now
+	if at.Before(w.latest) {
+		at = w.latest
+	}
+	switch cmd := m.Command(at); {
 	case !w.watching:
 		answer(nil, fmt.Errorf("%w: the nodes are not read yet; ask again", shell.ErrPartDown))
-	case n == nil || m.Command() == nil:
+	case w.nodes[m.Node] == nil || cmd == nil:
 		answer(nil, fmt.Errorf("%s: %w", m.Node, downtime.ErrNotJoined))
 	default:
-		at := w.now
-		if at.Before(w.latest) {
-			at = w.latest
-		}
-		w.submit(a, m.Node, downtime.WithTime(m.Command(), at), causeOperator, func(r result) {
+		w.submit(a, m.Node, cmd, causeOperator, func(r result) {
 			answer(r.State.Status, r.Err)
 		})
 	}

@@ -114,7 +114,7 @@ func (f *fleet) begin() {
 		RetryAfter: time.Second, RetryMost: time.Minute, SnapshotEvery: -1, Yield: shelltest.NoYield,
 	}
 	d := room.Deps{
-		Base: base, Prober: f, Settings: room.Settings{Rules: f.rules, Every: 10 * time.Minute, Gap: 25 * time.Minute},
+		Base: base, Prober: f, Rules: f.rules, Every: 10 * time.Minute, Gap: 25 * time.Minute,
 		Decide: downtime.Decide, Standing: new(room.Standing), Tell: func(n room.Notice) { f.told = append(f.told, n) },
 		NotNear: func(n events.Node) { f.notNear = append(f.notNear, n) },
 		Broken:  func(err error) { f.broken = append(f.broken, err) },
@@ -401,7 +401,7 @@ func TestANodeIsBarredWhenTheOrderIsAnswered(t *testing.T) {
 
 func TestAnOrderAboutANodeThatIsNotWatched(t *testing.T) {
 	inTime(t, func(f *fleet) {
-		if _, err := f.order(room.Order{Node: "c", Exit: &downtime.Exit{By: "anna", Reason: "sold"}}); !errors.Is(err, downtime.ErrNotJoined) {
+		if _, err := f.order(room.Order{Node: "c", Force: &downtime.Force{To: downtime.Exited, By: "anna", Reason: "sold"}}); !errors.Is(err, downtime.ErrNotJoined) {
 			t.Errorf("error %v", err)
 		}
 		if _, err := f.order(room.Order{Node: "a", Force: &downtime.Force{To: downtime.Suspended}}); !errors.Is(err, downtime.ErrUnexplained) {

@@ -112,7 +112,6 @@ func (f fakeMarket) HostOfFill(
 
 // nodesRoom is the room in which the fleet is watched.
 func (s *simulator) nodesRoom(w *world) actors.Room {
-	settings := nodes.Settings{Rules: nodeRules(), Every: 3 * time.Second, Gap: 9 * time.Second}
 	decide := s.Plant.Node
 	if decide == nil {
 		decide = downtime.Decide
@@ -121,10 +120,11 @@ func (s *simulator) nodesRoom(w *world) actors.Room {
 		Part: shell.NewPart(nodes.Name), Runs: actors.Owner, Heads: true, Lost: "no node is judged while it is down",
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return nodes.New(nodes.Deps{
-				Base: c.Base, Settings: settings, Prober: fakeProber{w}, Market: nodes.NewMarket(nodes.MarketDeps{
+				Base: c.Base, Rules: nodeRules(), Every: 3 * time.Second, Gap: 9 * time.Second,
+				Prober: fakeProber{w}, Market: &nodes.ChainMarket{
 					Chain: c, Contract: fakeMarket{w}, FinalBlocks: s.finality(),
 					Stream: events.MarketStream(s.config().ChainID, s.config().Contract),
-				}),
+				},
 				Standing: new(nodes.Standing),
 				Tell:     func(nodes.Notice) {}, Decide: decide, Broken: broken,
 			})

@@ -58,7 +58,7 @@ func watchedNodes(t *testing.T) []events.Recorded {
 	do("north", "operator", downtime.Maintain{At: end(42), From: end(43), Until: end(44), By: "anna", Reason: "disks"})
 	do("north", "operator", person(downtime.Suspended))
 	do("north", "operator", person(downtime.Active))
-	do("north", "operator", downtime.Exit{At: end(42), By: "anna", Reason: "sold"})
+	do("north", "operator", downtime.Force{At: end(42), To: downtime.Exited, By: "anna", Reason: "sold"})
 	do(stranger, "operator", person(downtime.Disqualified))
 	list := written(t, all)
 	if !clean(t, list) {

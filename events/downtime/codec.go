@@ -60,7 +60,7 @@ func check(m proto.Message) error {
 		return fmt.Errorf("%w: it does not say when", events.ErrMalformed)
 	}
 	switch e := m.(type) {
-	case interface{ GetRules() *messages.NodeRules }:
+	case ruled:
 		if err := rulesOf(e.GetRules()).Check(); err != nil {
 			return fmt.Errorf("%w: %w", events.ErrMalformed, err)
 		}

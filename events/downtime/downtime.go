@@ -33,7 +33,7 @@
 //     they come. A Write with one audit that is wrong records none, and its error names it; then each is written alone;
 //   - after that Service.Chore over the states of all nodes, and for each run it returns its commands, in order
 //     ("look"). A run that comes late is made once, for now;
-//   - from an operator, whenever it comes: Force, Maintain, Exit ("operator").
+//   - from an operator, whenever it comes: Force, Maintain ("operator").
 //
 // Nothing else has to be remembered beside the streams: who must be warned, and until when a node must be back,
 // follows from the states (outlook.go). There are no effects: the queue asks State.Status before it hands out a slot.
@@ -113,8 +113,8 @@ type State struct {
 	Latest time.Time
 }
 
-// judged reports whether the windows decide about the node.
-func (s State) judged() bool { return s.Status == Active || s.Status == Suspended }
+// Judged reports whether the windows decide about the node.
+func (s State) Judged() bool { return s.Status == Active || s.Status == Suspended }
 
 // Command is something to be decided about a node, at a time.
 //
@@ -142,7 +142,7 @@ type (
 	}
 	// Judge has the windows decide.
 	Judge struct{ At time.Time }
-	// Force has a person decide: To is Active, Suspended or Disqualified.
+	// Force has a person decide: To is Active, Suspended or Disqualified; or Exited, if the node has left.
 	Force struct {
 		At         time.Time
 		To         Status
@@ -153,11 +153,6 @@ type (
 		At, From, Until time.Time
 		By, Reason      string
 	}
-	// Exit ends the watching of a node that has left.
-	Exit struct {
-		At         time.Time
-		By, Reason string
-	}
 )
 
 func (c Join) command() time.Time     { return c.At }
@@ -166,34 +161,6 @@ func (c Void) command() time.Time     { return c.At }
 func (c Judge) command() time.Time    { return c.At }
 func (c Force) command() time.Time    { return c.At }
 func (c Maintain) command() time.Time { return c.At }
-func (c Exit) command() time.Time     { return c.At }
-
-// WithTime is a command at a time.
-func WithTime(c Command, at time.Time) Command {
-	switch c := c.(type) {
-	case Join:
-		c.At = at
-		return c
-	case Write:
-		c.At = at
-		return c
-	case Void:
-		c.At = at
-		return c
-	case Judge:
-		return Judge{at}
-	case Force:
-		c.At = at
-		return c
-	case Maintain:
-		c.At = at
-		return c
-	case Exit:
-		c.At = at
-		return c
-	}
-	return c
-}
 
 // Decide returns the events that follow from c; none when it is recorded already, or no longer matters. An error
 // comes without events.
@@ -219,18 +186,18 @@ func decide(s State, c Command) ([]Event, error) {
 	case Force:
 		return decideForce(s, c)
 	case Write:
-		if s.judged() {
+		if s.Judged() {
 			return decideWrite(s, c)
 		}
 	case Judge:
-		if s.judged() {
+		if s.Judged() {
 			return decideJudge(s, c.At), nil
 		}
 	case Void:
 		if c.Until.After(c.At) {
 			return nil, fmt.Errorf("void until %s: %w: it is %s", stamp(c.Until), ErrFuture, stamp(c.At))
 		}
-		if !s.judged() || slices.ContainsFunc(s.Voids, c.same) != c.Lifted || !c.Until.After(c.From) {
+		if !s.Judged() || slices.ContainsFunc(s.Voids, c.same) != c.Lifted || !c.Until.After(c.From) {
 			return nil, nil
 		}
 		return []Event{&messages.WindowsVoided{
@@ -240,34 +207,21 @@ func decide(s State, c Command) ([]Event, error) {
 	case Maintain:
 		told := s.Maintenance
 		same := told.From.Equal(c.From) && told.Until.Equal(c.Until) && told.By == c.By && told.Reason == c.Reason
-		if !s.judged() || same || !c.Until.After(c.At) || !c.Until.After(c.From) {
+		if !s.Judged() || same || !c.Until.After(c.At) || !c.Until.After(c.From) {
 			return nil, nil
+		}
+		if c.By == "" || c.Reason == "" {
+			return nil, ErrUnexplained
 		}
 		return []Event{&messages.MaintenanceAnnounced{
 			From: events.TimeToMessage(c.From), Until: events.TimeToMessage(c.Until), By: c.By, Reason: c.Reason,
-		}}, explained(c.By, c.Reason)
-	case Exit:
-		if s.Status == Disqualified { // Joining again would take that back.
-			return nil, nil
-		}
-		if !s.clock().IsZero() {
-			return nil, fmt.Errorf("%w, until %s; a person may reinstate or disqualify it first",
-				ErrUnderReview, stamp(s.Deadline()))
-		}
-		return []Event{&messages.NodeExited{By: c.By, Reason: c.Reason}}, explained(c.By, c.Reason)
+		}}, nil
 	}
 	return nil, nil
 }
 
 func (c Void) same(v Voided) bool {
 	return v.From.Equal(c.From) && v.Until.Equal(c.Until) && v.All == c.All
-}
-
-func explained(by, reason string) error {
-	if by == "" || reason == "" {
-		return ErrUnexplained
-	}
-	return nil
 }
 
 func decideJoin(s State, c Join) ([]Event, error) {
@@ -277,7 +231,7 @@ func decideJoin(s State, c Join) ([]Event, error) {
 	switch {
 	case s.Status == Unknown || s.Status == Exited:
 		return []Event{&messages.NodeJoined{Rules: c.Rules.message()}}, nil
-	case s.judged() && s.Rules != c.Rules:
+	case s.Judged() && s.Rules != c.Rules:
 		return []Event{&messages.NodeRulesChanged{Rules: c.Rules.message()}}, nil
 	}
 	return nil, nil
@@ -448,10 +402,16 @@ func (s State) late(at time.Time) bool {
 }
 
 func decideForce(s State, c Force) ([]Event, error) {
-	if err := explained(c.By, c.Reason); err != nil {
-		return nil, err
-	}
 	switch {
+	case c.To == Exited && s.Status == Disqualified: // Joining again would take that back.
+		return nil, nil
+	case c.To == Exited && !s.clock().IsZero():
+		return nil, fmt.Errorf("%w, until %s; a person may reinstate or disqualify it first",
+			ErrUnderReview, stamp(s.Deadline()))
+	case c.By == "" || c.Reason == "":
+		return nil, ErrUnexplained
+	case c.To == Exited:
+		return []Event{&messages.NodeExited{By: c.By, Reason: c.Reason}}, nil
 	case c.To == Suspended && (s.Status == Active || s.Status == Suspended && !s.Held):
 		return []Event{&messages.NodeSuspended{By: c.By, Reason: c.Reason}}, nil
 	case c.To == Active && s.Status != Active:

@@ -315,12 +315,12 @@ func TestBadInputIsAClearErrorAndRecordsNothing(t *testing.T) {
 		"an audit by something":      {s, with(func(a *downtime.Audit) { a.Source = 9 }), events.ErrMalformed, "source"},
 		"an audit of nothing":        {s, with(func(a *downtime.Audit) { a.Outcome = 9 }), events.ErrMalformed, "outcome"},
 		"void time to come":          {s, downtime.Void{At: end(5), From: end(4), Until: end(6), Reason: "sleep"}, downtime.ErrFuture, "2023"},
-		"a suspended node leaves":    {suspended, downtime.Exit{At: end(5), By: "anna", Reason: "sold"}, downtime.ErrUnderReview, "until 2023-11-16T14:00:00Z"},
-		"a node leaves its review":   {reviewed, downtime.Exit{At: end(16), By: "anna", Reason: "sold"}, downtime.ErrUnderReview, "until"},
+		"a suspended node leaves":    {suspended, downtime.Force{At: end(5), To: downtime.Exited, By: "anna", Reason: "sold"}, downtime.ErrUnderReview, "until 2023-11-16T14:00:00Z"},
+		"a node leaves its review":   {reviewed, downtime.Force{At: end(16), To: downtime.Exited, By: "anna", Reason: "sold"}, downtime.ErrUnderReview, "until"},
 		"nobody decides":             {s, downtime.Force{At: end(5), To: downtime.Suspended, Reason: "so"}, downtime.ErrUnexplained, ""},
 		"no reason":                  {s, downtime.Force{At: end(5), To: downtime.Suspended, By: "anna"}, downtime.ErrUnexplained, ""},
 		"maintenance without a name": {s, downtime.Maintain{At: end(5), From: end(6), Until: end(7)}, downtime.ErrUnexplained, ""},
-		"who left without a reason":  {s, downtime.Exit{At: end(5), By: "anna"}, downtime.ErrUnexplained, ""},
+		"who left without a reason":  {s, downtime.Force{At: end(5), To: downtime.Exited, By: "anna"}, downtime.ErrUnexplained, ""},
 		"a node that nobody watches": {downtime.State{}, downtime.Judge{At: began}, downtime.ErrNotJoined, ""},
 	} {
 		tried = append(tried, c.c)
@@ -399,7 +399,7 @@ func TestADisqualifiedNodeTakesNoPart(t *testing.T) {
 		downtime.Judge{At: end(3)},
 		downtime.Join{At: end(3), Rules: downtime.ScoredRules()},
 		downtime.Void{At: end(3), From: began, Until: end(1)},
-		downtime.Exit{At: end(3), By: "anna", Reason: "gone"},
+		downtime.Force{At: end(3), To: downtime.Exited, By: "anna", Reason: "gone"},
 		downtime.Maintain{At: end(3), From: end(4), Until: end(5), By: "anna", Reason: "disk"},
 		downtime.Force{At: end(3), To: downtime.Disqualified, By: "anna", Reason: "again"},
 	} {

@@ -32,10 +32,8 @@ func Evolve(s State, e Event) State {
 		}
 	case *messages.NodeExited:
 		s.Status, s.Since = Exited, at
-	case *messages.WindowClosed:
-		return s.fill(e).cleanup(at)
-	case *messages.WindowRevised:
-		return s.fill(e).cleanup(at)
+	case *messages.WindowClosed, *messages.WindowRevised:
+		return s.fill(e.(filled)).cleanup(at)
 	case *messages.WindowsVoided:
 		return s.void(Asked(e).(Void)).cleanup(at)
 	case *messages.NodeSuspended:
@@ -70,6 +68,9 @@ func (s State) begin(at time.Time) State {
 	s.Begins, s.First = s.Rules.start(at.Add(s.Rules.WindowLength-1)), 0
 	return s
 }
+
+// ruled is an event with rules.
+type ruled interface{ GetRules() *messages.NodeRules }
 
 // filled is an event with audits of a window.
 type filled interface {
@@ -138,16 +139,16 @@ func Asked(e Event) Command {
 		return Force{at, to, by, reason}
 	}
 	switch e := e.(type) {
-	case *messages.NodeJoined:
-		return Join{at, rulesOf(e.GetRules())}
-	case *messages.NodeRulesChanged:
-		return Join{at, rulesOf(e.GetRules())}
+	case *messages.NodeJoined, *messages.NodeRulesChanged:
+		return Join{at, rulesOf(e.(ruled).GetRules())}
 	case *messages.NodeExited:
-		return Exit{at, e.GetBy(), e.GetReason()}
-	case *messages.WindowClosed:
-		return written(e, at)
-	case *messages.WindowRevised:
-		return written(e, at)
+		return Force{at, Exited, e.GetBy(), e.GetReason()}
+	case *messages.WindowClosed, *messages.WindowRevised:
+		c := Write{At: at}
+		for _, a := range e.(filled).GetAudits() {
+			c.Audits = append(c.Audits, auditOf(a))
+		}
+		return c
 	case *messages.WindowsVoided:
 		return Void{
 			At: at, From: events.TimeFromMessage(e.GetFrom()), Until: events.TimeFromMessage(e.GetUntil()),
@@ -168,12 +169,4 @@ func Asked(e Event) Command {
 		}
 	}
 	return nil
-}
-
-func written(e filled, at time.Time) Command {
-	c := Write{At: at}
-	for _, a := range e.GetAudits() {
-		c.Audits = append(c.Audits, auditOf(a))
-	}
-	return c
 }

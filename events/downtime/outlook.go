@@ -39,49 +39,44 @@ func (s State) windows() int { return int(s.Rules.TrackingPeriod / s.Rules.Windo
 
 // Warning says how near a suspension is.
 type Warning struct {
-	Offline, Windows uint32
-	// More windows offline in a row, from now on, and it is suspended; At is then.
-	More int
-	At   time.Time
+	More        int       `json:"more"` // windows offline in a row
+	SuspendedAt time.Time `json:"suspendedAt"`
+	Text        string    `json:"text"` // what the node's operator reads
 }
 
-// String is what the node's operator reads.
-func (w Warning) String() string {
-	return fmt.Sprintf("%d of %d windows offline, %d more and you are suspended; at this rate on %s",
-		w.Offline, w.Windows, w.More, w.At.Format("Monday 15:04"))
-}
-
-// Warning warns of a suspension that is near; false: it is not, or the node is away as announced.
-func (s State) Warning(now time.Time) (w Warning, near bool) {
+// Warning warns of a suspension that is near; nil: it is not, or the node is away as announced.
+func (s State) Warning(now time.Time) *Warning {
 	quiet := !now.Before(s.Maintenance.From) && now.Before(s.Maintenance.Until)
 	v := s.Judge(now)
 	if s.Status != Active || s.Rules.SuspensionOff || v.Offline == 0 || quiet {
-		return w, false
+		return nil
 	}
 	for more := 1; more <= int(s.Rules.WarnWindows); more++ {
 		if at := s.after(now, more); s.coming(now, more, 0).Judge(at).Offending {
-			return Warning{v.Offline, v.Of(), more, at}, true
+			return &Warning{more, at, fmt.Sprintf(
+				"%d of %d windows offline, %d more and you are suspended; at this rate on %s",
+				v.Offline, v.Of(), more, at.Format("Monday 15:04"))}
 		}
 	}
-	return w, false
+	return nil
 }
 
-// Return says what a suspended node may still hope for.
+// Return is what a suspended node may still hope for. A time that is absent does not come.
 type Return struct {
-	// Deadline is when it is disqualified if it is offending then; zero: nobody is disqualified.
-	Deadline time.Time
-	// Latest is the start of the last window from which on it must be online for that not to happen; zero: it is too
-	// late, or there is no deadline.
-	Latest time.Time
-	// Reinstated is when it is reinstated if it is online from now on; zero: it is not before the deadline.
-	Reinstated time.Time
+	// Deadline is when it is disqualified if it is offending then.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Latest is the start of the last window from which on it must be online for that not to happen.
+	Latest time.Time `json:"latest,omitzero"`
+	// Reinstated is when it is, before the deadline, if it is online from now on.
+	Reinstated time.Time `json:"reinstated,omitzero"`
 }
 
-// Return is the outlook of a node that the windows suspended; false: they did not.
-func (s State) Return(now time.Time) (r Return, suspended bool) {
+// Return is the outlook of a node that the windows suspended; nil: they did not.
+func (s State) Return(now time.Time) *Return {
 	if s.Status != Suspended || s.Held {
-		return r, false
+		return nil
 	}
+	r := new(Return)
 	if s.Rules.Disqualification != Never {
 		r.Deadline = s.Deadline()
 	}
@@ -102,7 +97,7 @@ func (s State) Return(now time.Time) (r Return, suspended bool) {
 			break
 		}
 	}
-	return r, true
+	return r
 }
 
 // Away says how long a node may be away.

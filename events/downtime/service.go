@@ -3,7 +3,6 @@ package downtime
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -152,17 +151,6 @@ func (r Service) length() int64 { return max(1, int64(r.WindowLength/time.Second
 // Fleet are the nodes that are watched.
 type Fleet map[events.Node]State
 
-// inOrder yields the nodes that are judged, by their names.
-func (f Fleet) inOrder() iter.Seq2[events.Node, State] {
-	return func(yield func(events.Node, State) bool) {
-		for _, node := range slices.Sorted(maps.Keys(f)) {
-			if s := f[node]; s.judged() && !yield(node, s) {
-				return
-			}
-		}
-	}
-}
-
 // Write makes audits of the answers of one round: whether each node was online at a point in time. A round that is
 // written twice counts once.
 func (r Service) Write(source Source, at time.Time, nodeIDs map[events.Node]bool) map[events.Node]Audit {
@@ -179,8 +167,9 @@ func (r Service) Write(source Source, at time.Time, nodeIDs map[events.Node]bool
 
 // GetOffendingNodes are those that were offline more than is allowed.
 func (r Service) GetOffendingNodes(f Fleet, now time.Time) (offending []events.Node) {
-	for node, s := range f.inOrder() {
-		if s.Rules = r; s.Judge(now).Offending {
+	for _, node := range slices.Sorted(maps.Keys(f)) {
+		s := f[node]
+		if s.Rules = r; s.Judged() && s.Judge(now).Offending {
 			offending = append(offending, node)
 		}
 	}
@@ -209,8 +198,11 @@ type Run struct {
 // not be judged; it hinders no other.
 func (r Service) Chore(f Fleet, now time.Time) (out []Run, err error) {
 	guard := r.guard(f, now)
-	for node, s := range f.inOrder() {
-		run := Run{Node: node}
+	for _, node := range slices.Sorted(maps.Keys(f)) {
+		s, run := f[node], Run{Node: node}
+		if !s.Judged() {
+			continue
+		}
 		for _, c := range append(r.guardOf(s, guard, now), Judge{now}) {
 			all, why := Decide(s, c)
 			if why != nil {
@@ -234,7 +226,7 @@ func (r Service) Chore(f Fleet, now time.Time) (out []Run, err error) {
 // count, too: a run that goes on where another one crashed must come to the same.
 func (r Service) guard(f Fleet, now time.Time) map[int64]string {
 	type count struct{ audited, offline uint32 }
-	counts, void := map[int64]*count{}, map[int64]string{}
+	counts, void := map[int64]count{}, map[int64]string{}
 	if r.GuardPercent == 0 {
 		return void
 	}
@@ -246,14 +238,10 @@ func (r Service) guard(f Fleet, now time.Time) map[int64]string {
 				continue
 			}
 			c := counts[span[i].Start]
-			if c == nil {
-				c = new(count)
-				counts[span[i].Start] = c
-			}
-			c.audited++
-			if t.Online == 0 {
+			if c.audited++; t.Online == 0 {
 				c.offline++
 			}
+			counts[span[i].Start] = c
 		}
 	}
 	for start, c := range counts {

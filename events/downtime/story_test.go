@@ -130,12 +130,12 @@ func (w *watcher) run(t *testing.T, d *datadriven.TestData) string {
 			At: w.now, From: after(t, text("from")), Until: after(t, text("until")), By: "anna", Reason: "a new disk",
 		}, first)
 	case "exit":
-		return w.do(downtime.Exit{At: w.now, By: "anna", Reason: "sold"}, first)
+		return w.do(downtime.Force{At: w.now, To: downtime.Exited, By: "anna", Reason: "sold"}, first)
 	case "join":
 		return w.do(downtime.Join{At: w.now, Rules: w.rules}, first)
 	case "warning":
-		if warning, near := w.s.Warning(w.now); near {
-			return warning.String() + "\n"
+		if warning := w.s.Warning(w.now); warning != nil {
+			return warning.Text + "\n"
 		}
 		return "no warning\n"
 	case "return":
@@ -308,8 +308,8 @@ func because(e proto.Message) (why string) {
 }
 
 func (w *watcher) returns() string {
-	r, suspended := w.s.Return(w.now)
-	if !suspended {
+	r := w.s.Return(w.now)
+	if r == nil {
 		return "it is not suspended\n"
 	}
 	return fmt.Sprintf("deadline %s, back at the latest %s, reinstated %s if it is back now\n",

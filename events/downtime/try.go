@@ -47,15 +47,15 @@ func Try(rules Service, record map[events.Node][]Event, until time.Time) (map[ev
 	for ; !at.After(until); at = at.Add(rules.WindowLength) {
 		for ; len(facts) > 0 && !facts[0].command.command().After(at); facts = facts[1:] {
 			node, s := facts[0].node, fleet[facts[0].node]
-			switch c := facts[0].command.(type) {
-			case Void:
-				fleet[node] = s.void(c).cleanup(c.At)
-			case Exit: // It left, even if these rules had refused it; who was disqualified stays so.
-				if s.judged() {
-					delete(fleet, node)
-				}
-			case Join, Write, Force, Judge, Maintain:
-				do(node, c)
+			force, _ := facts[0].command.(Force)
+			void, slept := facts[0].command.(Void)
+			switch {
+			case slept:
+				fleet[node] = s.void(void).cleanup(void.At)
+			case force.To != Exited:
+				do(node, facts[0].command)
+			case s.Judged(): // It left, even if these rules had refused it; who was disqualified stays so.
+				delete(fleet, node)
 			}
 		}
 		runs, err := rules.Chore(fleet, at)
@@ -86,7 +86,7 @@ func (r Service) facts(record map[events.Node][]Event) (all []fact) {
 				if c.At = c.From; !c.All {
 					all = append(all, fact{node, c})
 				}
-			case Force, Exit:
+			case Force:
 				all = append(all, fact{node, c})
 			case Judge, Maintain:
 			}

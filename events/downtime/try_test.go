@@ -76,7 +76,7 @@ func TestATrialSaysWhatOtherRulesWouldHaveDecided(t *testing.T) {
 	}
 	const away = "iiiiiiiiiiooooiiiiiiiiii"
 	void := downtime.Void{At: end(14), From: end(10), Until: end(14), Reason: "nobody watched"}
-	exit := downtime.Exit{At: end(3), By: "anna", Reason: "sold"}
+	exit := downtime.Force{At: end(3), To: downtime.Exited, By: "anna", Reason: "sold"}
 	for name, c := range map[string]struct {
 		rules   downtime.Service
 		windows string

@@ -190,17 +190,22 @@ func (s *State) judgedFrom(until int64) int64 {
 
 func byStart(w Window, start int64) int { return cmp.Compare(w.Start, start) }
 
+// Score is what a set of rules says of windows. A void window counts as one that was not offline: if it were left out,
+// a node with a few offline windows would be suspended because nobody watched for long.
+type Score struct {
+	Offline uint32 `json:"offline"` // windows with nothing but offline audits
+	Windows uint32 `json:"windows"` // with audits that count
+	Void    uint32 `json:"void"`    // with audits of which none counts
+	// Value is the fraction that is offline (document), or the mean of what was online (scored), as text with six
+	// digits; Limit is what it may not pass, in hundredths of a percent.
+	Value string     `json:"value"`
+	Limit Percentage `json:"limit"`
+}
+
 // Verdict is what the windows of a tracking period say.
 type Verdict struct {
 	RuleSet RuleSet
-	// Offline windows, of Windows that have audits that count, and of Void ones. A void window counts as one that was
-	// not offline: if it were left out, a node with a few offline windows would be suspended because nobody watched for
-	// long.
-	Offline, Windows, Void uint32
-	// Value is the fraction that is offline (Document), or the mean of what was online (Scored), with six digits;
-	// Limit is what it may not pass.
-	Value       string
-	Limit       Percentage
+	Score
 	From, Until time.Time
 	Offending   bool
 }
@@ -209,9 +214,7 @@ type Verdict struct {
 func (s State) Judge(now time.Time) Verdict {
 	r := s.Rules
 	until := r.StartOf(now)
-	v := Verdict{
-		RuleSet: r.RuleSet, From: until.Add(-r.TrackingPeriod), Until: until, Limit: r.AllowedOfflinePercentage,
-	}
+	v := Verdict{RuleSet: r.RuleSet, From: until.Add(-r.TrackingPeriod), Until: until}
 	up, partly := int64(0), new(big.Rat)
 	span := s.span(now)
 	for i := range span { // This is where a run of the chore spends its time: nothing is copied, and no text made.
@@ -243,7 +246,7 @@ func (s State) Judge(now time.Time) Verdict {
 		v.Offending = enough && s.full(v) && mean.Cmp(big.NewRat(int64(v.Limit), int64(whole))) < 0
 		return v
 	}
-	v.Value = sixDigits(int64(v.Offline), n)
+	v.Limit, v.Value = r.AllowedOfflinePercentage, sixDigits(int64(v.Offline), n)
 	v.Offending = enough && int64(v.Offline)*int64(whole) > int64(v.Limit)*n
 	return v
 }
@@ -254,8 +257,8 @@ func sixDigits(part, of int64) string {
 	return fmt.Sprintf("%d.%06d", millionths/1_000_000, millionths%1_000_000)
 }
 
-// Of is how many windows a verdict is about.
-func (v Verdict) Of() uint32 { return v.Windows + v.Void }
+// Of is how many windows it is about.
+func (s Score) Of() uint32 { return s.Windows + s.Void }
 
 // slept is how many windows of the judged span have no audits because nobody watched.
 func (s State) slept(until time.Time) (n uint32) {
@@ -299,9 +302,9 @@ func (v Verdict) message() *messages.NodeVerdict {
 // VerdictOf is a verdict as it was recorded.
 func VerdictOf(m *messages.NodeVerdict) Verdict {
 	return Verdict{
-		RuleSet: RuleSet(m.GetRuleSet()), Offline: m.GetOffline(), Windows: m.GetWindows(), Void: m.GetVoid(),
-		Value: m.GetValue(), Limit: Percentage(m.GetLimit()), From: events.TimeFromMessage(m.GetFrom()),
+		RuleSet: RuleSet(m.GetRuleSet()), From: events.TimeFromMessage(m.GetFrom()),
 		Until: events.TimeFromMessage(m.GetUntil()),
+		Score: Score{m.GetOffline(), m.GetWindows(), m.GetVoid(), m.GetValue(), Percentage(m.GetLimit())},
 	}
 }
 

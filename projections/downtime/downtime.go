@@ -42,8 +42,8 @@ type Node struct {
 	// Windows are all that are kept, the oldest first.
 	Windows []Window `json:"windows"`
 	// Warning is there while a suspension is near, Return while the windows have suspended the node.
-	Warning *Warning `json:"warning,omitempty"`
-	Return  *Return  `json:"return,omitempty"`
+	Warning *downtime.Warning `json:"warning,omitempty"`
+	Return  *downtime.Return  `json:"return,omitempty"`
 	// ReviewSince is when a review began that outlasts the suspension; Proposed says that a person is asked to
 	// disqualify the node, Held that a person suspended it.
 	ReviewSince time.Time    `json:"reviewSince,omitzero"`
@@ -55,20 +55,9 @@ type Node struct {
 	State downtime.State `json:"-"`
 }
 
-// Score is what a set of rules says of the windows.
-type Score struct {
-	Offline uint32 `json:"offline"` // windows with nothing but offline audits
-	Windows uint32 `json:"windows"` // with audits that count
-	Void    uint32 `json:"void"`    // with audits of which none counts
-	// Value is the fraction that is offline (document), or the mean of what was online (scored), as text with six
-	// digits; Limit is what it may not pass, in hundredths of a percent.
-	Value string `json:"value"`
-	Limit uint32 `json:"limit"`
-}
-
 // Opinion is what a set of rules would decide by it.
 type Opinion struct {
-	Score
+	downtime.Score
 	Offending bool `json:"offending"`
 }
 
@@ -81,20 +70,6 @@ type Window struct {
 	Result  string    `json:"result"` // online, offline, both, none or void
 	// Sources are those of its audits, whether they count or not: proof, loss, probe, member.
 	Sources []string `json:"sources"`
-}
-
-// Warning says how near a suspension is.
-type Warning struct {
-	More        int       `json:"more"` // windows offline in a row
-	SuspendedAt time.Time `json:"suspendedAt"`
-	Text        string    `json:"text"`
-}
-
-// Return is what a suspended node may hope for. A time that is absent does not come.
-type Return struct {
-	Deadline   time.Time `json:"deadline,omitzero"`
-	Latest     time.Time `json:"latest,omitzero"`     // by then it must be online again, and stay
-	Reinstated time.Time `json:"reinstated,omitzero"` // if it is online from now on
 }
 
 // Maintenance is a time in which the node will be away.
@@ -110,10 +85,10 @@ type Verdict struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"` // the name of the event
 	// What the windows said; of no meaning if a person decided.
-	RuleSet string `json:"ruleSet,omitempty"`
-	Score   *Score `json:"score,omitempty"`
-	By      string `json:"by,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	RuleSet string          `json:"ruleSet,omitempty"`
+	Score   *downtime.Score `json:"score,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
 }
 
 // keptVerdicts is how many verdicts of a node, the newest, are shown.
@@ -154,15 +129,12 @@ func VerdictOf(m messages.NodeEvent) (v Verdict, ok bool) {
 		return v, false
 	}
 	v = Verdict{At: downtime.At(m), What: string(m.ProtoReflect().Descriptor().Name())}
-	if person, ok := m.(interface{ GetBy() string }); ok {
-		v.By = person.GetBy()
+	if f, person := downtime.Asked(m).(downtime.Force); person {
+		v.By, v.Reason = f.By, f.Reason
 	}
-	if person, ok := m.(interface{ GetReason() string }); ok {
-		v.Reason = person.GetReason()
-	}
-	if said := e.GetVerdict(); said != nil {
-		v.RuleSet = said.GetRuleSet()
-		v.Score = &Score{said.GetOffline(), said.GetWindows(), said.GetVoid(), said.GetValue(), said.GetLimit()}
+	if e.GetVerdict() != nil {
+		said := downtime.VerdictOf(e.GetVerdict())
+		v.RuleSet, v.Score = string(said.RuleSet), &said.Score
 	}
 	return v, true
 }
@@ -180,17 +152,11 @@ func (n node) row(name string, now time.Time) Node {
 	row := Node{
 		Node: name, Status: s.Status.String(), Since: s.Since, AsOf: now, RuleSet: string(s.Rules.RuleSet),
 		Document: opinionOf(s, downtime.Document, now), Scored: opinionOf(s, downtime.Scored, now),
-		Windows: []Window{}, ReviewSince: s.Review, Proposed: s.Proposed, Held: s.Held,
-		Verdicts: append([]Verdict{}, n.Verdicts...), State: s,
+		Windows: []Window{}, Warning: s.Warning(now), Return: s.Return(now), ReviewSince: s.Review,
+		Proposed: s.Proposed, Held: s.Held, Verdicts: append([]Verdict{}, n.Verdicts...), State: s,
 	}
 	for _, w := range s.Windows {
 		row.Windows = append(row.Windows, windowOf(s, w))
-	}
-	if warning, near := s.Warning(now); near {
-		row.Warning = &Warning{warning.More, warning.At, warning.String()}
-	}
-	if r, suspended := s.Return(now); suspended {
-		row.Return = &Return{r.Deadline, r.Latest, r.Reinstated}
 	}
 	if m := s.Maintenance; m.Until.After(now) {
 		row.Maintenance = &Maintenance{m.From, m.Until, m.By, m.Reason}
@@ -201,7 +167,7 @@ func (n node) row(name string, now time.Time) Node {
 func opinionOf(s downtime.State, by downtime.RuleSet, now time.Time) Opinion {
 	s.Rules.RuleSet = by
 	v := s.Judge(now)
-	return Opinion{Score{v.Offline, v.Windows, v.Void, v.Value, uint32(v.Limit)}, v.Offending}
+	return Opinion{v.Score, v.Offending}
 }
 
 func windowOf(s downtime.State, w downtime.Window) Window {

@@ -193,7 +193,7 @@ func TestAnErrorInARecordIsFound(t *testing.T) {
 		},
 		"something of a node that left": {
 			"i", func(l *life) {
-				l.do(t, core.Exit{At: end(1), By: "anna", Reason: "sold"})
+				l.do(t, core.Force{To: core.Exited, At: end(1), By: "anna", Reason: "sold"})
 				l.log = append(l.log, &messages.WindowsVoided{At: at(end(2)), From: at(end(1)), Until: at(end(2))})
 			}, "node-order", "not watched",
 		},

@@ -77,7 +77,7 @@ func anyAboutANode(t *rapid.T, s downtime.State, now time.Time) downtime.Command
 	case 3:
 		return downtime.Maintain{At: now, From: times("from"), Until: now.Add(time.Hour), By: "anna", Reason: "disks"}
 	case 4:
-		return downtime.Exit{At: now, By: "anna", Reason: "sold"}
+		return downtime.Force{At: now, To: downtime.Exited, By: "anna", Reason: "sold"}
 	case 5, 6, 7:
 		return downtime.Judge{At: now}
 	}

@@ -7,8 +7,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +67,7 @@ type Decision struct {
 const maintenance = "maintenance"
 
 var forced = map[string]core.Status{
-	"suspend": core.Suspended, "reinstate": core.Active, "disqualify": core.Disqualified,
+	"suspend": core.Suspended, "reinstate": core.Active, "disqualify": core.Disqualified, "exit": core.Exited,
 }
 
 // give has the room decide. ErrNotJoined, if there can be no such node; ErrBadRequest, if there is no such order.
@@ -80,8 +80,6 @@ func (o Ordered) give(ctx context.Context, room Ordering) error {
 		return fmt.Errorf("%w: %w", core.ErrNotJoined, err)
 	case force:
 		return room.Order(ctx, nodes.Order{Node: node, Force: &core.Force{To: to, By: d.By, Reason: d.Reason}})
-	case o.Verb == "exit":
-		return room.Order(ctx, nodes.Order{Node: node, Exit: &core.Exit{By: d.By, Reason: d.Reason}})
 	case o.Verb == maintenance && d.Until.After(d.From):
 		return room.Order(ctx, nodes.Order{Node: node, Maintain: &core.Maintain{
 			From: d.From, Until: d.Until, By: d.By, Reason: d.Reason,
@@ -170,46 +168,32 @@ func (s *Shown) away(from time.Time) {
 
 // strip has a sign for each window that is judged, 48 in a line, between the times at which the line begins and ends.
 func (s *Shown) strip() {
-	var at, begins time.Time
-	var line []byte
-	for start, sign := range signs(s.Node) {
-		if len(line) == 48 {
-			s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(start))
-			line = nil
-		}
-		if len(line) == 0 {
-			begins = start
-		}
-		line, at = append(line, sign), start
-	}
 	length := s.Node.State.Rules.WindowLength
-	if len(line) > 0 {
-		s.say("  %s  %s  %s", cli.Clock(begins), line, cli.Clock(at.Add(length)))
+	at, all := signs(s.Node)
+	for line := range slices.Chunk(all, 48) {
+		end := at.Add(time.Duration(len(line)) * length)
+		s.say("  %s  %s  %s", cli.Clock(at), line, cli.Clock(end))
+		at = end
 	}
 	s.say("  + online   - offline   * both   . none   ~ void; each is %s", cli.Span(uint64(length/time.Second)))
 }
 
-// signs are the windows of a node that are judged, the oldest first: when each begins, and a sign for what it says.
-func signs(n view.Node) iter.Seq2[time.Time, byte] {
-	return func(yield func(time.Time, byte) bool) {
-		state := n.State
-		v, known := state.Judge(n.AsOf), map[int64]byte{}
-		for _, w := range state.Windows {
-			t, void := state.Counted(w)
-			if known[w.Start] = ".-+*"[t.Bits()]; void {
-				known[w.Start] = '~'
-			}
-		}
-		for at := v.From; at.Before(v.Until); at = at.Add(state.Rules.WindowLength) {
-			sign := cmp.Or(known[at.Unix()], '.')
-			if sign == '.' && state.Slept(at) {
-				sign = '~'
-			}
-			if !yield(at, sign) {
-				return
-			}
-		}
+// signs are the windows of a node that are judged, the oldest first: when that begins, and a sign for what each says.
+func signs(n view.Node) (from time.Time, all []byte) {
+	of := map[string]byte{"online": '+', "offline": '-', "both": '*', "void": '~'}
+	known := map[int64]byte{}
+	for _, w := range n.Windows {
+		known[w.Start.Unix()] = of[w.Result]
 	}
+	v := n.State.Judge(n.AsOf)
+	for at := v.From; at.Before(v.Until); at = at.Add(n.State.Rules.WindowLength) {
+		sign := cmp.Or(known[at.Unix()], '.')
+		if sign == '.' && n.State.Slept(at) {
+			sign = '~'
+		}
+		all = append(all, sign)
+	}
+	return v.From, all
 }
 
 // outlook says what the windows mean, and what would change it.
@@ -250,16 +234,13 @@ func opinion(n view.Node, set string) (says string, offending bool) {
 		o = n.Scored
 	}
 	says = said(set, o.Score)
-	if offending = o.Offending && (n.Status == core.Active.String() || n.Status == core.Suspended.String()); offending {
+	if offending = o.Offending && n.State.Judged(); offending {
 		says += "; offending"
 	}
 	return says, offending
 }
 
 // said is what windows said, by a set of rules.
-func said(set string, s view.Score) string {
-	return core.Verdict{
-		RuleSet: core.RuleSet(set), Offline: s.Offline, Windows: s.Windows, Void: s.Void, Value: s.Value,
-		Limit: core.Percentage(s.Limit),
-	}.String()
+func said(set string, s core.Score) string {
+	return core.Verdict{RuleSet: core.RuleSet(set), Score: s}.String()
 }

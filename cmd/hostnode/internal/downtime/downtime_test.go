@@ -189,7 +189,7 @@ func offline(windows ...int) (all []core.Audit) {
 
 func TestTheRulesInForceAreThoseOfWhoIsJudged(t *testing.T) {
 	other := tenWindows(func(r *core.Service) { r.RuleSet = core.Scored })
-	gone := core.Exit{At: end(1), By: "anna", Reason: "sold"}
+	gone := core.Force{At: end(1), To: core.Exited, By: "anna", Reason: "sold"}
 	r := reading(map[events.Node][]core.Event{
 		"a": life(t, tenWindows(nil), "i"), "b": life(t, other, "i"), "c": life(t, tenWindows(nil), "i"),
 		"d": life(t, core.DocumentRules(), "i", gone),
@@ -228,7 +228,7 @@ type fakeRoom struct {
 }
 
 func (f *fakeRoom) Order(_ context.Context, o nodes.Order) error {
-	f.got = append(f.got, o.Command())
+	f.got = append(f.got, o.Command(time.Time{}))
 	if o.Node == f.refuses {
 		return core.ErrUnderReview
 	}
@@ -260,13 +260,13 @@ func TestOrdersReachTheRoom(t *testing.T) {
 		"suspend":    {Ordered{Verb: "suspend"}, core.Force{To: core.Suspended, By: "anna", Reason: "x"}, nil},
 		"reinstate":  {Ordered{Verb: "reinstate"}, core.Force{To: core.Active, By: "anna", Reason: "x"}, nil},
 		"disqualify": {Ordered{Verb: "disqualify"}, core.Force{To: core.Disqualified, By: "anna", Reason: "x"}, nil},
-		"exit":       {Ordered{Verb: "exit"}, core.Exit{By: "anna", Reason: "x"}, nil},
+		"exit":       {Ordered{Verb: "exit"}, core.Force{To: core.Exited, By: "anna", Reason: "x"}, nil},
 		"maintenance": {
 			Ordered{Verb: "maintenance", Body: Decision{From: end(1), Until: end(2)}},
 			core.Maintain{From: end(1), Until: end(2), By: "anna", Reason: "x"},
 			nil,
 		},
-		"a refusal":        {Ordered{Verb: "exit", Node: "south"}, core.Exit{By: "anna", Reason: "x"}, core.ErrUnderReview},
+		"a refusal":        {Ordered{Verb: "exit", Node: "south"}, core.Force{To: core.Exited, By: "anna", Reason: "x"}, core.ErrUnderReview},
 		"no such node":     {Ordered{Verb: "exit", Node: "No Node"}, nil, core.ErrNotJoined},
 		"no such order":    {Ordered{Verb: "promote"}, nil, problem.ErrBadRequest},
 		"ends and begins":  {Ordered{Verb: "maintenance", Body: Decision{From: end(2), Until: end(2)}}, nil, problem.ErrBadRequest},

@@ -215,7 +215,7 @@ func arithmetic(n view.Node) page.Table {
 		}
 		t.Row(name, page.Number(o.Offline), page.Number(o.Windows), page.Number(o.Void),
 			page.Textf("%s %s of %d = %s", sum, of, all, o.Value),
-			page.Textf(limit, core.Percentage(o.Limit)), so)
+			page.Textf(limit, o.Limit), so)
 	}
 	return t
 }
@@ -231,7 +231,8 @@ func strips(n view.Node) page.Strip {
 		'~': {Sign: "~", Says: "void: nobody could watch"},
 	}
 	s := page.Strip{Head: page.Head{ID: "windows", Title: "Windows that are judged"}}
-	for at, sign := range signs(n) {
+	at, all := signs(n)
+	for _, sign := range all {
 		day := at.UTC().Format(time.DateOnly)
 		if last := len(s.Rows) - 1; last < 0 || s.Rows[last].Name != day {
 			s.Rows = append(s.Rows, page.StripRow{Name: day})
@@ -240,6 +241,7 @@ func strips(n view.Node) page.Strip {
 		m := what[sign]
 		m.Says = at.UTC().Format("15:04 ") + m.Says
 		row.Marks = append(row.Marks, m)
+		at = at.Add(n.State.Rules.WindowLength)
 	}
 	s.Note = fmt.Sprintf("Each is %s, and begins at the time that it shows when it is pointed at (UTC).",
 		cli.Span(uint64(n.State.Rules.WindowLength/time.Second)))

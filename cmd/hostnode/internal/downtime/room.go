@@ -47,7 +47,7 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 			pause := &pause{Base: c.Base, wanted: set.PauseSelling, standing: standing, host: w.Running}
 			d := nodes.Deps{
 				Base: c.Base, Decide: core.Decide, Standing: standing, Judged: pause.judged, Broken: broken,
-				Settings: nodes.Settings{Rules: set.Rules.Service(), Every: set.Every, Gap: set.LongestGap()},
+				Rules: set.Rules.Service(), Every: set.Every, Gap: set.LongestGap(),
 				Tell: func(n nodes.Notice) {
 					kind := health.AlertNode
 					if n.Warning {
@@ -77,10 +77,10 @@ func MakeRoom(w node.Wiring) (room actors.Room, answers any, err error) {
 
 // marketOf audits the hosts of slots and, if this host knows the contract of sectors, those who prove to it.
 func marketOf(w node.Wiring, c *chainview.Chain) nodes.Market {
-	slots := nodes.NewMarket(nodes.MarketDeps{
+	slots := &nodes.ChainMarket{
 		Chain: c, Contract: w.Node.Market, FinalBlocks: w.Host.FinalBlocks,
 		Stream: events.MarketStream(w.Node.Market.Identity().ChainID, w.Chain.Marketplace),
-	})
+	}
 	if w.Node.Provider == nil {
 		return slots
 	}

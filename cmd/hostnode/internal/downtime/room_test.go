@@ -88,7 +88,7 @@ func TestWhoRunsANodeIsToldWithASignature(t *testing.T) {
 	}
 	at := time.Date(2026, 3, 3, 5, 0, 0, 0, time.UTC)
 	h.tell(nodes.Notice{Node: "south", Text: "it has no webhook"})
-	h.tell(nodes.Notice{Node: "north", Status: core.Suspended, At: at, Text: "node north is suspended", Hint: "be back"})
+	h.tell(nodes.Notice{Node: "north", Status: core.Suspended.String(), At: at, Text: "node north is suspended", Hint: "be back"})
 	if err := h.close(); err != nil {
 		t.Fatal(err)
 	}

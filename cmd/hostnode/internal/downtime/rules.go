@@ -59,7 +59,7 @@ type Rules struct {
 func (r reader) rules(context.Context, api.Then) (InForce, error) {
 	out := InForce{r.AsOf, []Rules{}}
 	for _, n := range r.rows() {
-		if n.State.Status != core.Active && n.State.Status != core.Suspended {
+		if !n.State.Judged() {
 			continue
 		}
 		i := slices.IndexFunc(out.Rules, func(known Rules) bool { return known.Rules == n.State.Rules })

@@ -39,14 +39,9 @@ func newWebhooks(w node.Wiring, settings []string) (*webhooks, error) {
 
 // Message is what a webhook gets.
 type Message struct {
-	Host    string    `json:"host"` // who watches
-	ChainID uint64    `json:"chainId"`
-	Node    string    `json:"node"`
-	Status  string    `json:"status"`
-	Warning bool      `json:"warning,omitempty"` // it is active, and near a suspension
-	At      time.Time `json:"at"`                // by the chain
-	Text    string    `json:"text"`
-	Hint    string    `json:"hint,omitempty"`
+	Host    string `json:"host"` // who watches
+	ChainID uint64 `json:"chainId"`
+	nodes.Notice
 	// Signature is that of personal_sign (EIP-191), by the host's account, over SignedText; none: it has no key here.
 	Signature hexutil.Bytes `json:"signature,omitempty"`
 }
@@ -63,10 +58,8 @@ func (h *webhooks) tell(n nodes.Notice) {
 	if h.urls[n.Node] == "" {
 		return
 	}
-	m := Message{
-		Host: h.account.String(), ChainID: h.chainID, Node: string(n.Node), Status: n.Status.String(),
-		Warning: n.Warning, At: n.At.UTC(), Text: n.Text, Hint: n.Hint,
-	}
+	n.At = n.At.UTC()
+	m := Message{Host: h.account.String(), ChainID: h.chainID, Notice: n}
 	m.Signature, _ = h.sign(context.Background(), m.SignedText())
 	h.mu.Lock()
 	defer h.mu.Unlock()
