@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 )
 
@@ -183,6 +184,7 @@ func (c Call[R, Q, A]) register(to huma.API, b Backend) {
 				return out, nil
 			}
 		}
+		sign(ctx, reflect.ValueOf(q).Elem())
 		answer, err := c.Ask(ctx, b, *q)
 		if err != nil {
 			return nil, explained(err)
@@ -190,6 +192,19 @@ func (c Call[R, Q, A]) register(to huma.API, b Backend) {
 		out.Body = answer
 		return out, nil
 	})
+}
+
+// sign makes the order of who has brought a token his own: By in its body is the token's name, whatever it said. Over
+// the unix socket it stays as it is, because its users may do everything.
+func sign(ctx context.Context, q reflect.Value) {
+	who, known := access.Of(ctx)
+	body := q.FieldByName("Body")
+	if !known || body.Kind() != reflect.Struct {
+		return
+	}
+	if by := body.FieldByName("By"); by.Kind() == reflect.String {
+		by.SetString(who.Token)
+	}
 }
 
 // address writes a question's path and query, and returns its body; nil: it has none.

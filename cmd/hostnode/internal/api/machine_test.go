@@ -3,10 +3,17 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/events"
 )
@@ -27,6 +34,7 @@ type (
 		Book string `path:"book"`
 		Body struct {
 			Text string `json:"text"`
+			By   string `json:"by,omitempty"`
 		}
 	}
 	notes struct {
@@ -59,7 +67,7 @@ func (r notesRead) Notes(_ context.Context, q aboutNotes) (notes, error) {
 type notesTaken struct{ *api.Offline }
 
 func (notesTaken) Note(_ context.Context, o newNote) (notes, error) {
-	return notes{Texts: []string{o.Book, o.Body.Text}}, nil
+	return notes{Texts: []string{o.Book, o.Body.Text, o.Body.By}}, nil
 }
 
 func TestAMachineBringsItsCalls(t *testing.T) {
@@ -97,7 +105,44 @@ func TestAMachineBringsItsCalls(t *testing.T) {
 		}
 	}
 	n, err := writeNote.Ask(t.Context(), served(t, notesTaken{direct}).Backend, noted("a/b", "x?"))
-	if err != nil || len(n.Texts) != 2 || n.Texts[0] != "a/b" || n.Texts[1] != "x?" {
+	if err != nil || len(n.Texts) != 3 || n.Texts[0] != "a/b" || n.Texts[1] != "x?" {
 		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+func TestAnOrderIsOfWhoseTokenItBrings(t *testing.T) {
+	direct, err := api.OpenOffline(t.Context(), api.OfflineConfig{
+		Source: api.Source{
+			DataDir: shortDir(t), Account: me, Now: fixed, Machines: []api.Machine{{Calls: []api.Route{writeNote}}},
+		},
+		Quota: 10 << 20, Create: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	set := config.Default().API
+	set.Listen = "127.0.0.1:8090"
+	tokens := access.In(filepath.Join(t.TempDir(), "tokens.json"), time.Now)
+	secret, err := tokens.New(t.Context(), "anna", access.Operate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := api.Handler(notesTaken{direct}, silent())
+	guard := access.Guard(handler, access.Config{API: set, Tokens: tokens, Log: silent()})
+	for _, c := range []struct {
+		over string
+		by   http.Handler
+		want string
+	}{{"TCP", guard, "anna"}, {"the unix socket", handler, "bert"}} {
+		r := httptest.NewRequest(http.MethodPost, api.Root+"notes/a", strings.NewReader(`{"text":"b","by":"bert"}`))
+		r.Host, r.RemoteAddr = set.Listen, "127.0.0.1:50000"
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+secret)
+		w := httptest.NewRecorder()
+		c.by.ServeHTTP(w, r)
+		if want := fmt.Sprintf(`"texts":["a","b",%q]`, c.want); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("over %s: %d %s, want %s", c.over, w.Code, w.Body, want)
+		}
 	}
 }
