@@ -156,9 +156,12 @@ func Asked(s State, event Event) Command {
 	case *messages.AlertChannelsSet:
 		return SetChannels{at, e.GetChannels()}
 	case *messages.AlertDelivered:
-		return Outcome{At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared()}
+		a, _ := s.Of(e.GetNumber())
+		return Delivery{Alert: a, Channel: e.GetChannel()}.Outcome(at, "")
 	case *messages.AlertUndelivered:
-		return Outcome{at, e.GetNumber(), e.GetChannel(), e.GetCleared(), e.GetReason()}
+		return Outcome{
+			At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared(), Failed: e.GetReason(),
+		}
 	}
 	return nil
 }
