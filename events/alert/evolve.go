@@ -157,7 +157,9 @@ func Asked(s State, event Event) Command {
 		return SetChannels{at, e.GetChannels()}
 	case *messages.AlertDelivered:
 		a, _ := s.Of(e.GetNumber())
-		return Delivery{Alert: a, Channel: e.GetChannel()}.Outcome(at, "")
+		c := Delivery{Alert: a, Channel: e.GetChannel()}.Outcome(at, "")
+		c.Number, c.Cleared = e.GetNumber(), e.GetCleared() // It may have been cleared since.
+		return c
 	case *messages.AlertUndelivered:
 		return Outcome{
 			At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared(), Failed: e.GetReason(),
