@@ -193,13 +193,12 @@ func (r *Room) serves(channel string) bool {
 // ended has it recorded what a delivery came to.
 func (r *Room) ended(a *shell.Turn, w *work, _ struct{}, err error) {
 	d := w.Data
-	c := alert.Outcome{
-		At: r.Clock.Now(), Number: d.Alert.Number, Channel: d.Channel, Cleared: !d.Alert.Open(),
-	}
+	failed := ""
 	if err != nil {
-		c.Failed = err.Error()
+		failed = err.Error()
 		r.Log.WithField("alert", d.Alert.Kind).Warnf("alerts.%s did not take an alert, will try again: %v",
 			d.Channel, err)
 	}
+	c := d.Outcome(r.Clock.Now(), failed)
 	r.effects.Report(a, w, func(done func(bool)) { r.submit(a, c, causeLook, done) })
 }

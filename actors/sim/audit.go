@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/alert"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -40,6 +41,8 @@ type audit struct {
 	cargo    cargo.State
 	deals    map[string]deal.State // by aggregate
 	freight  *freight
+	alerts   alert.State
+	bells    *bells
 	// slot is a slot as the contract has it; nil: there is none.
 	slot func(events.SlotID) *slot
 	// recorded is where the last event of each sector is.
@@ -131,6 +134,8 @@ func (a *audit) readOn(ctx context.Context, view View) error {
 			err = a.onSector(e, m)
 		case downtime.Event:
 			err = a.onNode(e.Stream, m)
+		case alert.Event:
+			err = a.onAlert(m)
 		case content.Event:
 			err = a.onContent(e.Stream, m)
 		case cargo.Event:

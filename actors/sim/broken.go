@@ -42,6 +42,9 @@ const (
 	// Of nodes that are watched.
 	NobodyIsAccused   = "no verdict counts a window in which the node was there"
 	VerdictsAreInTime = "each verdict comes when the windows give it" // at the end
+	// Of alerts.
+	AlertsAreTold = "each channel is told once what needs a person" // and at the end: was told
+	AlertsAreTrue = "an alert is open as long as its cause lasts"   // at the end
 	// Of the pipeline from CARs to deals.
 	PieceIsInOnePlace     = "each piece is in exactly one place"
 	FirstInIsFirst        = "of the pieces that wait, those travel first that came first"
@@ -71,7 +74,7 @@ func Invariants() []string {
 		PolicyIsKept, AcknowledgedIsStored, AcknowledgedIsShown, OwnWritesStand,
 		LossIsNamed, PausedAfterLoss, OneWriter, HandedOutOnce, PromisedOnce,
 		KeyIsKept, SentOnce, ResultsAreKept, NoneStandsStill, SectorSpaceIsUsed, DepositsAccounted, SectorsAreProven,
-		NobodyIsAccused, VerdictsAreInTime,
+		NobodyIsAccused, VerdictsAreInTime, AlertsAreTold, AlertsAreTrue,
 		PieceIsInOnePlace, FirstInIsFirst, GoodIsStored, NothingIsOfferedAgain, DealsAreTrue,
 	}
 }

@@ -71,6 +71,9 @@ func (s *simulator) answer(ctx context.Context, ready []*call) {
 	if v == proceed && s.Aggregation.Cars > 0 {
 		v = s.aggregationTrouble(c)
 	}
+	if s.in(channelsAway) && port == "alert.deliver" {
+		v = fail
+	}
 	if v == proceed && !s.calm() {
 		if v = s.fault(c); v != proceed && c.until > s.height() {
 			return // The call stays parked.

@@ -262,6 +262,9 @@ func (s *simulator) over() (bool, error) {
 	if s.Aggregation.Cars > 0 && !s.aggregationOver() {
 		return false, nil
 	}
+	if s.Alerts && !s.alertsOver() {
+		return false, nil
+	}
 	return true, s.atTheEnd(tip)
 }
 
@@ -287,7 +290,7 @@ func (s *simulator) atTheEnd(tip block) error {
 			"the account began with %s, earned %s, %s of repair and %s of marking, lost %s, and holds %s",
 			s.tokens, s.audit.reward, s.audit.discount, s.audit.marking, s.audit.lost, tip.state.tokens[me]))
 	}
-	errs = append(errs, s.nodesAtTheEnd())
+	errs = append(errs, s.nodesAtTheEnd(), s.alertsNow())
 	errs = append(errs, s.sectorsAtTheEnd(tip)...)
 	errs = append(errs, s.aggregationAtTheEnd()...)
 	return errors.Join(append(errs, s.proofsAccountedFor(), s.proofsRecorded())...)

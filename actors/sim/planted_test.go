@@ -149,6 +149,7 @@ func plants() map[string]planted {
 	}
 	maps.Copy(all, sectorPlants())
 	maps.Copy(all, nodePlants())
+	maps.Copy(all, alertPlants())
 	maps.Copy(all, aggregationPlants())
 	maps.Copy(all, memberPlants())
 	return all

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/alert"
 	"github.com/hostnode/hostnode/events/cargo"
 	"github.com/hostnode/hostnode/events/downtime"
 )
@@ -69,6 +70,7 @@ type Scenario struct {
 	Policy      Policy
 	Sectors     Sectors
 	Nodes       bool // the host watches nodes
+	Alerts      bool // the host tells alerts
 	Aggregation Aggregation
 	Members     Members
 	// Validator: the host, and nobody else, marks the missing proofs of others.
@@ -166,6 +168,8 @@ type Plant struct {
 	Unheard bool
 	// Node are other rules for nodes that are watched; nil: those of events/downtime.
 	Node func(downtime.State, downtime.Command) ([]downtime.Event, error)
+	// Alert are other rules for alerts; nil: those of events/alert.
+	Alert func(alert.State, alert.Command) ([]alert.Event, error)
 	// Cargo are other rules for pieces that are aggregated; nil: those of events/cargo.
 	Cargo func(cargo.State, cargo.Command) ([]cargo.Event, error)
 	// Perjured is a broker that rejects what it has approved.

@@ -115,6 +115,11 @@ func Scenarios() map[string]Scenario {
 			Nodes: true, Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Fail: 10,
 			Members: Members{Count: 3, Kill: 1, Stop: 1, Cut: 1, Expire: 1},
 		},
+		"alerts": {Alerts: true, Crash: 4, Stop: 1},
+		"alertsAndFaults": {
+			Alerts: true, Requests: 3, Fail: 20, Lose: 20, Delay: 20, Twice: 20, Die: 4, Crash: 2, Stop: 1, StoreDown: 1,
+			StoreAway: 2, DiskFull: 1, Panic: 3,
+		},
 		"aggregation": {Crash: 2, Aggregation: Aggregation{Cars: 24, Orders: 20}, Sectors: Sectors{Begin: 2}},
 		"aggregationAndFaults": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 3, Crash: 1, Stop: 1, StoreDown: 1, StoreAway: 1, DiskFull: 1, Requests: 3,

@@ -34,6 +34,7 @@ type simulator struct {
 	// contract, and reorganisations beyond what is final have theirs.
 	sealers, early, forger, depths *rand.Rand
 	shippers                       *rand.Rand // for what is aggregated, likewise
+	ringers                        *rand.Rand // for alerts, likewise
 	panics                         *panics
 	bus                            *bus
 	world                          *world
@@ -111,7 +112,8 @@ func Run(t *testing.T, seed uint64, sc Scenario) Outcome {
 			nodes: rand.New(rand.NewPCG(seed, 5)), sealers: rand.New(rand.NewPCG(seed, 6)), early: rand.New(rand.NewPCG(seed, 8)),
 			forger: rand.New(rand.NewPCG(seed, 9)), depths: rand.New(rand.NewPCG(seed, 10)), bus: b, rules: newRules(sc.Cores, sc.MaxQueued),
 			shippers: rand.New(rand.NewPCG(seed, 11)), ferries: seed%2 == 1,
-			world: newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
+			ringers: rand.New(rand.NewPCG(seed, 12)),
+			world:   newWorld(b, me, sc.market(), events.NewAmount(sc.Tokens)), trace: sum,
 			faults: map[Fault]int{}, until: map[string]int{}, panics: newPanics(seed, sc.Plant.Brittle),
 			bad: map[string]bool{}, harmed: map[uint64]bool{}, undone: map[uint64]bool{}, answered: map[uint64]string{},
 			windows: map[sectorPeriod]*sectorWindow{},
@@ -181,7 +183,7 @@ func (s *simulator) newRecord(store *storetest.Memory, tokens events.Amount) {
 	s.world.told = map[string]uint64{}
 	s.audit = newAudit(s.store, s.market(), s.MaxQueued, s.world.repairs)
 	s.audit.wentBack, s.audit.holds = s.onWentBack, s.holds
-	s.audit.freight = s.world.freight
+	s.audit.freight, s.audit.bells = s.world.freight, s.world.bells
 	s.audit.slot = func(id events.SlotID) *slot { return s.world.tip().state.slots[id] }
 	s.tokens, s.offered, s.compared = tokens, false, 0
 	s.owed = map[period]bool{}
@@ -287,6 +289,9 @@ func (s *simulator) ports(w *world, running func() *actors.Host) actors.Ports {
 	}
 	if s.Nodes {
 		p.Rooms = []actors.Room{s.nodesRoom(w)}
+	}
+	if s.Alerts {
+		p.Rooms = append(p.Rooms, s.alertsRoom(w))
 	}
 	if s.Aggregation.Cars > 0 {
 		p.Rooms = append(p.Rooms, s.aggregationRoom(w, running))

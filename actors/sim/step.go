@@ -36,6 +36,9 @@ func (s *simulator) step(ctx context.Context) {
 	if s.Aggregation.Cars > 0 {
 		s.workAggregation(ctx, s.world, s.running())
 	}
+	if s.Alerts {
+		s.workAlerts(ctx)
+	}
 	if s.Panic > 0 || s.Poison > 0 {
 		s.panicSome()
 		s.restartHost(ctx)

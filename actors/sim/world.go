@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/alert"
 )
 
 // world is the chain as one host sees it, and the host's disk and network. It
@@ -37,6 +38,7 @@ type world struct {
 	seals seals
 	// freight is what is aggregated, and aggregates the room that does, of the process that runs here.
 	freight    *freight
+	bells      *bells
 	aggregates *shell.Part
 	// account is that of the process that runs here, and owning says which of them owns it; nil: the
 	// process is alone, and always sends.
@@ -121,6 +123,7 @@ func worldOn(chain *blockchain, b *bus, me events.Address) *world {
 		fills: map[fillKey]events.Fill{}, marked: map[events.MissingProof]events.Marking{},
 		messages: map[string]events.Receipt{},
 		freight:  &freight{files: map[string]events.Bytes{}, offers: map[string]*dealOffer{}, bad: map[string]bool{}},
+		bells:    &bells{is: map[string]alert.Raise{}, taken: map[string]taking{}},
 		proofs:   map[events.SlotID][]events.TakenProof{}, repairs: map[fillKey]bool{},
 		unanswered: map[string]bool{}, trying: map[string]bool{}, hashes: map[uint64]bool{}, told: map[string]uint64{},
 	}

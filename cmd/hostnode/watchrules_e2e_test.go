@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,35 +29,59 @@ type watching struct {
 	run                      []string
 }
 
-// TestPrometheusTellsByOurRules needs prometheus (Debian's package): make watch-rules. The rules are ours but for their
-// `for`, which is two seconds for all, so that nobody waits for half an hour.
+// rulesHere make our rules as quick as this market, in which a period takes ten seconds, so that nobody waits for hours.
+var rulesHere = map[*regexp.Regexp]string{
+	regexp.MustCompile(`(?m)^(\s+for:) .*$`):             "$1 2s",
+	regexp.MustCompile(`(?m)^(\s+keep_firing_for:) .*$`): "$1 1m", // longer than a restart, also here
+	regexp.MustCompile(`\[1h\]`):                         "[90s]",
+}
+
+// outage is how long the host is down: until it has missed a proof.
+const outage = 25 * time.Second
+
+// TestPrometheusTellsByOurRules needs prometheus (Debian's package): make watch-rules.
 func TestPrometheusTellsByOurRules(t *testing.T) {
 	if _, err := exec.LookPath("prometheus"); err != nil {
 		t.Skip("needs prometheus; on Debian: apt-get install prometheus; run: make watch-rules")
 	}
-	source := httptest.NewServer(http.NotFoundHandler()) // It has nothing, and answers.
-	t.Cleanup(source.Close)
-	w := &watching{T: t, dir: t.TempDir(), metrics: unused(t), prometheus: unused(t), source: source.URL}
+	w := &watching{T: t, dir: t.TempDir(), metrics: unused(t), prometheus: unused(t), source: unused(t)}
 	c := smallConfig(t, filepath.Join(w.dir, "data"))
+	c.Devchain.BlockInterval = 500 * time.Millisecond
 	w.env = append(os.Environ(), c.Environ()...)
 	w.account = regexp.MustCompile("0x[0-9a-fA-F]{40}").FindString(w.hostnode("key", "new"))
 	w.startChain()
+	if err := os.WriteFile(filepath.Join(w.dir, "movie.bin"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.client("prepare", "movie.bin")
+	w.start(program(t), "client", "--data-dir", filepath.Join(w.dir, "chain"), "serve", "--listen", w.source)
 	w.startHost()
 	w.hostnode("availability", "add", "--size", "1GiB", "--duration", "720h", "--min-price", "1000",
 		"--collateral", "5000000000000")
 	w.startPrometheus()
 
 	w.alerts("all is well")
+	w.client("request", "movie.bin")
+	w.until("all slots are sold", func() (bool, string) {
+		said := w.client("status")
+		return strings.Contains(said, "stored, 3 of 3 slots filled"), said
+	})
+	w.alerts("it sells")
 	w.hostnode("drain", "--reason", "a test")
-	w.alerts("the queue is paused", "HostnodeNotSelling")
+	paused := w.alerts("the queue is paused", "HostnodeNotSelling")
 	w.kill(w.host)
-	w.alerts("the host is killed", "HostnodeDown")
+	killed := time.Now()
+	w.alerts("the host is killed", "HostnodeDown", "HostnodeNotSelling")
+	w.until("a proof is missed", func() (bool, string) { return time.Since(killed) > outage, "it is not time yet" })
 	w.startHost()
-	w.alerts("the host is back, and still paused", "HostnodeNotSelling")
+	back := w.alerts("the host is back, and still paused", "HostnodeNotSelling", "HostnodeProofMissed")
+	if was, is := paused["HostnodeNotSelling"], back["HostnodeNotSelling"]; !is.Equal(was) {
+		t.Errorf("it does not sell since %s; after the restart it is told again, since %s", was, is)
+	}
 	w.hostnode("drain", "--resume")
 	w.alerts("it sells again")
 	w.kill(w.chain)
-	w.alerts("the chain is gone", "HostnodeChainAway", "HostnodeNotSelling")
+	w.alerts("the chain is gone", "HostnodeChainAway", "HostnodeNotReady", "HostnodeNotSelling")
 	w.startChain()
 	w.alerts("the chain is back")
 }
@@ -99,7 +122,7 @@ func (w *watching) kill(cmd *exec.Cmd) {
 // until waits for something, some minutes.
 func (w *watching) until(what string, is func() (bool, string)) {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.Context(), 3*time.Minute)
 	defer cancel()
 	look := time.NewTicker(500 * time.Millisecond)
 	defer look.Stop()
@@ -132,7 +155,7 @@ func (w *watching) startHost() {
 	w.Helper()
 	var out *tail
 	w.host, out = w.start(program(w.T), append([]string{
-		"run", "--api-listen", w.metrics, "--content-sources", w.source,
+		"run", "--api-listen", w.metrics, "--content-sources", "http://" + w.source, "--sales-max-slots-per-request", "3",
 	}, w.run...)...)
 	w.until("the host runs", func() (bool, string) {
 		return strings.Contains(out.String(), "the host runs"), out.String()
@@ -149,6 +172,12 @@ func (w *watching) hostnode(args ...string) string {
 	return string(out)
 }
 
+// client is hostnode for the client, who has the directory of the chain.
+func (w *watching) client(args ...string) string {
+	w.Helper()
+	return w.hostnode(append([]string{"client", "--data-dir", filepath.Join(w.dir, "chain")}, args...)...)
+}
+
 func (w *watching) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(w.Context(), program(w.T), args...)
 	cmd.Env, cmd.Dir = w.env, w.dir
@@ -161,10 +190,12 @@ func (w *watching) startPrometheus() {
 	if err != nil {
 		w.Fatal(err)
 	}
-	soon := regexp.MustCompile(`(?m)^(\s+for:) .*$`).ReplaceAll(rules, []byte("$1 2s"))
+	for what, here := range rulesHere {
+		rules = what.ReplaceAll(rules, []byte(here))
+	}
 	config := fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [rules.yml]\n"+
 		"scrape_configs:\n  - job_name: hostnode\n    static_configs: [{targets: ['%s']}]\n", w.metrics)
-	for name, text := range map[string][]byte{"rules.yml": soon, "prometheus.yml": []byte(config)} {
+	for name, text := range map[string][]byte{"rules.yml": rules, "prometheus.yml": []byte(config)} {
 		if err := os.WriteFile(filepath.Join(w.dir, name), text, 0o600); err != nil {
 			w.Fatal(err)
 		}
@@ -173,34 +204,38 @@ func (w *watching) startPrometheus() {
 		"--storage.tsdb.path="+filepath.Join(w.dir, "tsdb"), "--web.listen-address="+w.prometheus)
 }
 
-// alerts waits until exactly these alerts fire, and the host's figures are known.
-func (w *watching) alerts(when string, want ...string) {
+// alerts waits until exactly these alerts fire, and the host's figures are known. It returns since when they are true.
+func (w *watching) alerts(when string, want ...string) (fires map[string]time.Time) {
 	w.Helper()
 	slices.Sort(want)
 	began := time.Now()
 	w.until(when+": "+strings.Join(want, ", "), func() (bool, string) {
-		fires, err := w.firing()
-		if err != nil {
+		var err error
+		if fires, err = w.firing(); err != nil {
 			return false, err.Error()
 		}
-		if slices.Equal(fires, want) {
+		names := slices.Sorted(maps.Keys(fires))
+		if slices.Equal(names, want) {
 			return true, ""
 		}
 		status, _ := w.command("status").CombinedOutput() // It may be about a host that is not there.
-		return false, strings.Join(fires, ", ") + "\n" + string(status)
+		return false, strings.Join(names, ", ") + "\n" + string(status)
 	})
 	w.Logf("%s: after %s %v", when, time.Since(began).Round(time.Second), want)
+	return fires
 }
 
-// slow are alerts about what was in the last minutes or hours, which is over later than what the test waits for.
-var slow = []string{"HostnodeDiskFillsUp", "HostnodeEndpointFails"}
+// other are alerts about what was in the last minutes or hours, which is over later than what the test waits for, and one
+// whose threshold is for longer periods.
+var other = []string{"HostnodeDiskFillsUp", "HostnodeEndpointFails", "HostnodeProofSlackSmall"}
 
-func (w *watching) firing() ([]string, error) {
+func (w *watching) firing() (map[string]time.Time, error) {
 	var answer struct {
 		Data struct {
 			Alerts []struct {
-				Labels struct{ Alertname string }
-				State  string
+				Labels   struct{ Alertname string }
+				State    string
+				ActiveAt time.Time
 			}
 			Result []any
 		}
@@ -222,11 +257,11 @@ func (w *watching) firing() ([]string, error) {
 	if err := ask("/api/v1/alerts"); err != nil {
 		return nil, err
 	}
-	names := map[string]bool{}
+	fires := map[string]time.Time{}
 	for _, a := range answer.Data.Alerts {
-		if a.State == "firing" && !slices.Contains(slow, a.Labels.Alertname) {
-			names[a.Labels.Alertname] = true
+		if a.State == "firing" && !slices.Contains(other, a.Labels.Alertname) {
+			fires[a.Labels.Alertname] = a.ActiveAt
 		}
 	}
-	return slices.Sorted(maps.Keys(names)), nil
+	return fires, nil
 }

@@ -185,10 +185,22 @@ type Delivery struct {
 	NotBefore time.Time
 }
 
-// Key names the delivery, and no other one.
+// Key names the delivery, and no other one. One that is under way goes on if only the words change.
 func (d Delivery) Key() string {
+	times := d.Alert.Times
+	if !d.Alert.Moment {
+		times = 0
+	}
 	return fmt.Sprintf("%s/%d/%s/%d/%t/%d", d.Channel, d.Alert.Number, d.Alert.Severity,
-		d.Alert.Times, !d.Alert.Open(), d.Alert.told(d.Channel).Tries)
+		times, !d.Alert.Open(), d.Alert.told(d.Channel).Tries)
+}
+
+// Outcome is the command that says what the delivery came to; failed empty: the channel took it.
+func (d Delivery) Outcome(at time.Time, failed string) Outcome {
+	return Outcome{
+		At: at, Number: d.Alert.Number, Channel: d.Channel, Severity: d.Alert.Severity, Times: d.Alert.Times,
+		Cleared: !d.Alert.Open(), Failed: failed,
+	}
 }
 
 // Next are the deliveries that are wanted now, at most one by each channel.
@@ -258,8 +270,11 @@ type (
 		At      time.Time
 		Number  uint64
 		Channel string
-		Cleared bool // of what was delivered
-		Failed  string
+		// Severity, Times and Cleared are those of the alert when it was delivered.
+		Severity Severity
+		Times    uint64
+		Cleared  bool
+		Failed   string
 	}
 	// Tick says that time has passed.
 	Tick struct{ At time.Time }
@@ -340,7 +355,8 @@ func raise(s State, c Raise, at time.Time) (out []Event) {
 		s = Evolve(s, e)
 	}
 	for _, channel := range c.Delivered {
-		out = append(out, outcome(s, Outcome{Number: a.Number, Channel: channel}, at)...)
+		is, _ := s.Of(a.Number)
+		out = append(out, outcome(s, Delivery{Alert: is, Channel: channel}.Outcome(at, ""), at)...)
 	}
 	return out
 }
@@ -390,6 +406,9 @@ func outcome(s State, c Outcome, at time.Time) []Event {
 		return nil
 	}
 	if c.Failed == "" {
+		if !c.Cleared && a.news(Told{Severity: c.Severity, Times: c.Times}) {
+			return nil // It became worse meanwhile, and that is still to be delivered.
+		}
 		return []Event{&messages.AlertDelivered{Number: c.Number, Channel: c.Channel, Cleared: c.Cleared}}
 	}
 	failures := s.Channels[i].Failures + 1

@@ -160,11 +160,11 @@ func commandOf(t *testing.T, s alert.State, d *datadriven.TestData, at time.Time
 	case "took", "refused":
 		for _, n := range alert.Next(s) {
 			if n.Channel == first {
-				c := alert.Outcome{At: at, Number: n.Alert.Number, Channel: first, Cleared: !n.Alert.Open()}
+				failed := ""
 				if d.Cmd == "refused" {
-					c.Failed = "the answer is 500"
+					failed = "the answer is 500"
 				}
-				return c
+				return n.Outcome(at, failed)
 			}
 		}
 	}
@@ -204,6 +204,7 @@ var (
 		case 6:
 			return alert.Outcome{
 				At: at, Number: number, Channel: channel, Cleared: rapid.Bool().Draw(t, "cleared"),
+				Severity: alert.Severity(rapid.IntRange(0, 2).Draw(t, "severity")), Times: rapid.Uint64Range(0, 3).Draw(t, "times"),
 				Failed: rapid.SampledFrom([]string{"", "500"}).Draw(t, "failed"),
 			}
 		default:
@@ -239,9 +240,7 @@ func anyOrder(t *rapid.T) {
 			t.Fatal("deliveries do not end")
 		}
 		for _, d := range all {
-			next, fresh, _ := told(t, s, alert.Outcome{
-				At: s.Latest, Number: d.Alert.Number, Channel: d.Channel, Cleared: !d.Alert.Open(),
-			})
+			next, fresh, _ := told(t, s, d.Outcome(s.Latest, ""))
 			if s = next; len(fresh) != 1 {
 				t.Fatalf("%s is wanted, and taking it brings %v", d.Key(), fresh)
 			}
@@ -271,7 +270,7 @@ func TestAWebhookThatIsAwayForAnHourGetsEachAlertOnce(t *testing.T) {
 			if now.Before(d.NotBefore) {
 				continue
 			}
-			c := alert.Outcome{At: now, Number: d.Alert.Number, Channel: d.Channel}
+			c := d.Outcome(now, "")
 			if asked++; now.Before(began.Add(time.Hour)) {
 				c.Failed = "the answer is 500"
 			} else if taken[d.Alert.Number] = d.Alert.Since; false {
@@ -282,6 +281,26 @@ func TestAWebhookThatIsAwayForAnHourGetsEachAlertOnce(t *testing.T) {
 	}
 	if len(taken) != 20 || asked > 20+10 || !taken[1].Equal(began) {
 		t.Errorf("%d alerts were taken in %d tries, the first of %s", len(taken), asked, taken[1])
+	}
+}
+
+// What becomes worse while a channel takes it is still to be delivered as it is now, also if that is recorded first.
+func TestWhatBecomesWorseWhileItIsDeliveredIsDeliveredAgain(t *testing.T) {
+	for name, worse := range map[string]alert.Raise{
+		"a warning is critical": {Severity: alert.Critical, Text: "it burns"},
+		"it happened once more": {Severity: alert.Warning, Text: "again", Moment: true},
+		"both":                  {Severity: alert.Critical, Text: "again", Moment: true},
+	} {
+		s, _, _ := told(t, alert.State{}, alert.SetChannels{At: began, Names: []string{"webhook"}})
+		s, _, _ = told(t, s, alert.Raise{At: began, Severity: alert.Warning, Text: "smoke", Moment: worse.Moment})
+		delivered := alert.Next(s)[0]
+		worse.At = began
+		s, _, _ = told(t, s, worse)
+		s, _, _ = told(t, s, delivered.Outcome(began, ""))
+		all := alert.Next(s)
+		if len(all) != 1 || all[0].Alert.Text != worse.Text || all[0].Key() == delivered.Key() {
+			t.Errorf("%s: to be delivered is %+v", name, all)
+		}
 	}
 }
 

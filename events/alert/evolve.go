@@ -156,9 +156,14 @@ func Asked(s State, event Event) Command {
 	case *messages.AlertChannelsSet:
 		return SetChannels{at, e.GetChannels()}
 	case *messages.AlertDelivered:
-		return Outcome{At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared()}
+		a, _ := s.Of(e.GetNumber())
+		c := Delivery{Alert: a, Channel: e.GetChannel()}.Outcome(at, "")
+		c.Number, c.Cleared = e.GetNumber(), e.GetCleared() // It may have been cleared since.
+		return c
 	case *messages.AlertUndelivered:
-		return Outcome{at, e.GetNumber(), e.GetChannel(), e.GetCleared(), e.GetReason()}
+		return Outcome{
+			At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared(), Failed: e.GetReason(),
+		}
 	}
 	return nil
 }

@@ -388,6 +388,13 @@ func TestTheRulesAskOnlyForWhatThereIs(t *testing.T) {
 			t.Errorf("%s has %q", e[1], wrong)
 		}
 	}
+	// A host that is down has no figures: what is asked of them as they are now must outlast its restart.
+	for _, rule := range strings.Split(string(text), "- alert: ")[1:] {
+		outlasts := regexp.MustCompile(`expr: (up\{|delta\(|rate\(|increase\()`).MatchString(rule)
+		if keeps := strings.Contains(rule, "keep_firing_for: 5m"); keeps == outlasts {
+			t.Errorf("it keeps firing: %t; it outlasts a restart without that: %t: %s", keeps, outlasts, rule)
+		}
+	}
 	for _, field := range []string{"severity:", "summary:", "description:"} {
 		if n := strings.Count(string(text), field); n != len(alerts) {
 			t.Errorf("%d alerts, and %s %d times", len(alerts), field, n)
