@@ -9,8 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -38,6 +40,8 @@ const (
 	none, newKey = "none", "new"
 	// localDev answers the question for an end point: the development chain in the data directory.
 	localDev = "dev"
+	// served is where hostnode client serves what is to be fetched, and slotsOfClient how many slots its files have.
+	served, slotsOfClient = "http://" + clientListen, "3"
 	// packaged is the file of the Debian package, whose service reads it.
 	packaged = "/etc/hostnode/hostnode.yaml"
 	// maxTries is how often an answer is asked for that cannot be used.
@@ -130,7 +134,7 @@ type question struct {
 }
 
 func (w *wizard) run(cmd *cobra.Command) (begun, error) {
-	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev} {
+	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none} {
 		if f := w.flags.Lookup(flag); f.Value.String() == word { // As one answers the question.
 			if err := f.Value.Set(""); err != nil {
 				return begun{}, err
@@ -213,6 +217,15 @@ func (w *wizard) settings(ctx context.Context) error {
 			text: "Address of the marketplace's contract",
 		}
 	}, func(c config.Loaded) question {
+		usual := none
+		if c.Embedded() {
+			usual = served
+		}
+		return question{
+			key: "content.sources", flag: "content-sources", usual: usual, take: is(none),
+			text: "Where the data of slots is fetched from, such as https://content.example.org, or " + none,
+		}
+	}, func(c config.Loaded) question {
 		return question{
 			flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
 			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile,
@@ -227,6 +240,10 @@ func (w *wizard) settings(ctx context.Context) error {
 		return err
 	}
 	c, _, err := w.draft()
+	// Nobody else hosts there, so that a request of the client starts only if this host fills all slots of it.
+	if err == nil && c.Embedded() && !c.Given("sales.maxSlotsPerRequest") {
+		err = w.flags.Set("sales-max-slots-per-request", slotsOfClient)
+	}
 	if err != nil {
 		return err
 	}
@@ -335,6 +352,18 @@ func (w *wizard) fits(c config.Loaded) error {
 	if len(c.Content.Sources) == 0 {
 		w.warn("content.sources is empty, so no slot's data can be fetched, and nothing is sold until it is set")
 	}
+	switch {
+	case w.nothing && *w.terms != (offerTerms{}):
+		return fmt.Errorf("%w: --no-offer, and terms of an offer", cli.ErrUsage)
+	case exists(c.Account.KeyFile) && w.key != "":
+		return fmt.Errorf("%w: %s is kept as it is; leave --key out to use it", keys.ErrExists, c.Account.KeyFile)
+	case w.terms.Size != nil && *w.terms.Size >= c.Quota:
+		return fmt.Errorf("%w: --size %s leaves nothing of the quota, %s, for the trees and manifests of slots: "+
+			"offer less", cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
+	}
+	if err := w.terms.in(w.token); err != nil {
+		return err
+	}
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	server, err := access.Listen(access.Config{
@@ -343,18 +372,7 @@ func (w *wizard) fits(c config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case w.nothing && *w.terms != (offerTerms{}):
-		err = fmt.Errorf("%w: --no-offer, and terms of an offer", cli.ErrUsage)
-	case exists(c.Account.KeyFile) && w.key != "":
-		err = fmt.Errorf("%w: %s is kept as it is; leave --key out to use it", keys.ErrExists, c.Account.KeyFile)
-	case w.terms.Size != nil && *w.terms.Size >= c.Quota:
-		err = fmt.Errorf("%w: --size %s leaves nothing of the quota, %s, for the trees and manifests of slots: "+
-			"offer less", cli.ErrUsage, cli.Size(*w.terms.Size), cli.Size(c.Quota))
-	default:
-		err = w.terms.in(w.token)
-	}
-	return errors.Join(err, server.Close())
+	return server.Close()
 }
 
 func (w *wizard) warn(format string, args ...any) {
@@ -486,25 +504,56 @@ func (w *wizard) add(cmd *cobra.Command) (offered *projections.Availability, err
 	return &v, err
 }
 
-// next says what a person does then.
+// next says what a person does then, as the host's user.
 func (w *wizard) next(c config.Loaded, done *begun) {
 	where := w.App.DataDir
 	if done.File != filepath.Join(c.DataDir, config.FileName) {
 		where = " --config " + done.File
 	}
+	prefix := as(w.typist(), c.DataDir)
 	if !c.Embedded() {
 		done.Next = append(done.Next, "send coins for gas, and tokens for collateral, to "+done.Account)
 	}
 	if done.Availability == nil {
-		done.Next = append(done.Next, "put space on offer: hostnode availability add --help")
+		done.Next = append(done.Next, "put space on offer: "+prefix+"hostnode availability add --help")
 	}
 	if done.File == packaged {
 		done.Next = append(done.Next, "start the host, as root: systemctl enable --now hostnode")
 	} else {
-		done.Next = append(done.Next, "start the host: hostnode run"+where)
+		done.Next = append(done.Next, "start the host: "+prefix+"hostnode run"+where)
 	}
 	if c.API.Listen != "" {
-		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: hostnode token new NAME"+
-			" --scope operate"+where)
+		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: "+prefix+
+			"hostnode token new NAME --scope operate"+where)
 	}
+}
+
+// typist is the name of the user who types commands, also while sudo runs one as another user.
+func (w *wizard) typist() string {
+	for _, v := range w.Environ {
+		if name, is := strings.CutPrefix(v, "SUDO_USER="); is && name != "" {
+			return name
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}
+
+// as is what a user types before a command that works in another user's directory; nothing, in one of their own.
+func as(typist, dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return ""
+	}
+	stat, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return ""
+	}
+	owner, err := user.LookupId(fmt.Sprint(stat.Uid))
+	if err != nil || owner.Username == typist {
+		return ""
+	}
+	return "sudo -u " + owner.Username + " "
 }

@@ -17,6 +17,9 @@ type newToken struct {
 	Name   string       `json:"name"`
 	Scope  access.Scope `json:"scope"`
 	Secret string       `json:"secret"`
+	// DataDir is the directory of the host that knows it. Unused: no host was set up there.
+	DataDir string `json:"dataDir"`
+	Unused  bool   `json:"unused"`
 }
 
 // revokedToken says which token is gone.
@@ -67,10 +70,14 @@ func (a *app) tokenNewCommand() *cobra.Command {
 				return fmt.Errorf("%w: say with --scope what the token is for: %s, or %s to give orders",
 					cli.ErrUsage, access.Read, access.Operate)
 			}
-			if err := datadir.At(c.DataDir).Begin(); err != nil {
+			dir := datadir.At(c.DataDir)
+			if err := dir.Begin(); err != nil {
 				return err
 			}
-			made := newToken{Name: args[0], Scope: access.Scope(scope)}
+			made := newToken{
+				Name: args[0], Scope: access.Scope(scope), DataDir: c.DataDir,
+				Unused: !exists(dir.LockFile()) && !exists(c.Account.KeyFile),
+			}
 			var err error
 			if made.Secret, err = a.tokens(c).New(cmd.Context(), made.Name, made.Scope); err != nil {
 				return err
@@ -79,6 +86,11 @@ func (a *app) tokenNewCommand() *cobra.Command {
 				p.Line("%s", n.Secret)
 				p.Line("made token %s, scope %s; only its hash is stored, so this is the only time that you see it",
 					n.Name, string(n.Scope))
+				p.Line("for the host of %s", n.DataDir)
+				if n.Unused {
+					p.Line("%s: no host was set up in this directory; if yours has another one, make the token as its user, "+
+						"with its --config or --data-dir", p.Colour(cli.Yellow, "warning"))
+				}
 				return nil
 			})
 		}),

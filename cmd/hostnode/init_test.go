@@ -30,6 +30,7 @@ func TestInitAsksUntilTheAnswerCanBeUsed(t *testing.T) {
 		data,
 		"a lot", "3GiB", // The first is no size.
 		"", // The development chain.
+		"", // What its client serves.
 		"no-such-file", "new",
 		"none",         // No page.
 		"4GiB", "2GiB", // More than the quota, and less.
@@ -63,7 +64,7 @@ func TestInitAsksNothingTwiceAndNothingThatAFlagAnswers(t *testing.T) {
 	dir := t.TempDir()
 	code, out, questions := initTyping(t, dir, []string{"2GiB"}, "--data-dir", filepath.Join(dir, "host"),
 		"--chain-endpoint", "/dev.ipc", "--chain-contract", "0x5fbdb2315678afecb367f032d93f642f64180aa3",
-		"--key", "new", "--no-offer", "--api-listen", "127.0.0.1:0")
+		"--content-sources", "none", "--key", "new", "--no-offer", "--api-listen", "127.0.0.1:0")
 	if code != exitOK || strings.Count(questions, ": ") != 1 || !strings.Contains(questions, "The most that it may keep") {
 		t.Fatalf("exit code %d\n%s\n%s", code, out, questions)
 	}
@@ -71,7 +72,7 @@ func TestInitAsksNothingTwiceAndNothingThatAFlagAnswers(t *testing.T) {
 
 func TestInitEndsWithItsInputAndWritesNothing(t *testing.T) {
 	dir := t.TempDir()
-	for _, lines := range [][]string{{""}, {"", "1GiB", "dev"}, {"", "x", "x", "x", "x", "x", "1GiB"}} {
+	for _, lines := range [][]string{{""}, {"", "1GiB", "dev"}, {"", "1GiB", "dev", ""}, {"", "x", "x", "x", "x", "x", "1GiB"}} {
 		code, out, questions := initTyping(t, dir, lines)
 		if code != exitUsage {
 			t.Errorf("%q: exit code %d\n%s%s", lines, code, out, questions)

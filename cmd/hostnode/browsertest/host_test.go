@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,24 +60,29 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// newHost starts a host whose first request is being sold.
-func newHost(t *testing.T) *host {
+// address is one on this machine that nobody uses.
+func address(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// nothing is a host that is neither set up nor started.
+func nothing(t *testing.T) *host {
 	t.Helper()
 	binary, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	c := config.Default()
-	c.DataDir, c.API.Listen = filepath.Join(dir, "data"), address
+	c.DataDir, c.API.Listen = filepath.Join(dir, "data"), address(t)
 	c.API.RequestsPerSecond, c.API.Burst = 1000, 1000 // One browser is many here.
 	c.Prover.Samples, c.Prover.MaxDepth = 1, 16
 	cache, err := os.UserCacheDir()
@@ -84,10 +90,19 @@ func newHost(t *testing.T) *host {
 		t.Fatal(err)
 	}
 	c.Prover.KeysDir = filepath.Join(cache, "hostnode", "keys")
-	h := &host{
-		t: t, binary: binary, dir: dir, env: append(os.Environ(), c.Environ()...), url: "http://" + address + "/page/",
+	usual := config.Default().Environ()
+	chosen := slices.DeleteFunc(c.Environ(), func(v string) bool { return slices.Contains(usual, v) })
+	return &host{
+		t: t, binary: binary, dir: dir, env: append(os.Environ(), chosen...), args: []string{"run"},
+		url: "http://" + c.API.Listen + "/page/",
 	}
-	if err := os.WriteFile(filepath.Join(dir, "movie.bin"), make([]byte, 1<<20), 0o600); err != nil {
+}
+
+// newHost starts a host whose first request is being sold.
+func newHost(t *testing.T) *host {
+	t.Helper()
+	h := nothing(t)
+	if err := os.WriteFile(filepath.Join(h.dir, "movie.bin"), make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.says("client", "prepare", "movie.bin")
@@ -155,6 +170,15 @@ func (h *host) kill() {
 	if err := h.run.Process.Kill(); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// stop ends a process, and waits until it serves nothing any more.
+func (h *host) stop(p *exec.Cmd) {
+	h.t.Helper()
+	if err := p.Process.Kill(); err != nil {
+		h.t.Fatal(err)
+	}
+	_, _ = p.Process.Wait() // Cleanup tells how it ended.
 }
 
 func (h *host) until(what string, so func() bool) {

@@ -269,7 +269,8 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	l.Add(Form{
 		Head: Head{
-			ID: "signin", Note: "A token is made on the host's machine: hostnode token new NAME --scope operate",
+			ID: "signin", Note: "A token is made on the host's machine, as the host's user, with its --config or " +
+				"--data-dir: hostnode token new NAME --scope operate",
 		},
 		Of: access.SignInPath, Button: "Sign in", Asks: false,
 		Fields: []Field{

@@ -253,6 +253,8 @@ var fileRows = []problem.Row{
 	{Code: "file-too-large", Status: http.StatusBadRequest, Is: dataset.ErrTooLarge},
 	{Code: "client-not-prepared", Status: http.StatusNotFound, Is: requester.ErrNotPrepared},
 	{Code: "client-ambiguous", Status: http.StatusConflict, Is: requester.ErrAmbiguous},
+	{Code: "request-refused", Status: http.StatusConflict, Is: events.ErrReverted},
+	{Code: "client-funds", Status: http.StatusConflict, Is: events.ErrInsufficientFunds},
 	{Code: "no-development-chain", Status: http.StatusNotFound, Is: localchain.ErrNoChain},
 }
 
