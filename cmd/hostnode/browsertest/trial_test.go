@@ -121,7 +121,8 @@ func (h *host) refused(args ...string) {
 // damage changes a byte of what is stored of a slot.
 func (h *host) damage(slot string) {
 	h.t.Helper()
-	files, err := filepath.Glob(filepath.Join(h.dir, "data", "slots", "slots", "*"+strings.TrimPrefix(slot, "0x")+"*", "*"))
+	name := "*" + strings.TrimPrefix(slot, "0x") + "*"
+	files, err := filepath.Glob(filepath.Join(h.dir, "data", "slots", "slots", name, "*"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
