@@ -165,20 +165,11 @@ func (h *host) start() {
 	h.run = h.begin(&output{}, h.args...)
 }
 
-func (h *host) kill() {
-	h.t.Helper()
-	if err := h.run.Process.Kill(); err != nil {
-		h.t.Fatal(err)
-	}
-}
-
-// stop ends a process, and waits until it serves nothing any more.
-func (h *host) stop(p *exec.Cmd) {
+func (h *host) kill(p *exec.Cmd) {
 	h.t.Helper()
 	if err := p.Process.Kill(); err != nil {
 		h.t.Fatal(err)
 	}
-	_, _ = p.Process.Wait() // Cleanup tells how it ended.
 }
 
 func (h *host) until(what string, so func() bool) {

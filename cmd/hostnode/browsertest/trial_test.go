@@ -59,7 +59,7 @@ func TestANewUserSellsFindsOutWhyNotMendsAndReadsWhatWasEarned(t *testing.T) {
 	b.says("#facts", "State") // It is being sold.
 
 	// While its client is away a damaged slot stays damaged, so that the alert can be read.
-	h.stop(client)
+	h.kill(client)
 	h.damage(hosted)
 	b.open(h.url + "sales/" + hosted)
 	b.do(chromedp.Click("#check button"))
@@ -77,7 +77,7 @@ func TestANewUserSellsFindsOutWhyNotMendsAndReadsWhatWasEarned(t *testing.T) {
 	h.begin(&output{}, "client", "serve", "--listen", source)
 	b.until("!document.querySelector('#open').innerText.includes('slot-damaged')")
 	b.open(h.url + "sales/" + hosted)
-	b.says("#story", "sound again")
+	b.says("#story", "epaired")
 	b.keep("trial_mended", looks[1])
 
 	b.open(h.url + "earnings?by=slot")
@@ -121,7 +121,8 @@ func (h *host) refused(args ...string) {
 // damage changes a byte of what is stored of a slot.
 func (h *host) damage(slot string) {
 	h.t.Helper()
-	files, err := filepath.Glob(filepath.Join(h.dir, "data", "slots", "slots", "*"+strings.TrimPrefix(slot, "0x")+"*", "*"))
+	name := "*" + strings.TrimPrefix(slot, "0x") + "*"
+	files, err := filepath.Glob(filepath.Join(h.dir, "data", "slots", "slots", name, "*"))
 	if err != nil {
 		h.t.Fatal(err)
 	}

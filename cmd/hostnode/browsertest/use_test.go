@@ -118,7 +118,7 @@ func pagesFollow(t *testing.T, h *host) {
 	asks[int](b, `window.lost = "";
 		new MutationObserver(() => { lost ||= contact.textContent.startsWith("Lost") ? contact.textContent : ""; })
 			.observe(document.getElementById("contact"), {childList: true, characterData: true, subtree: true}); 0`)
-	h.kill()
+	h.kill(h.run)
 	b.until("lost !== ''")
 	said := asks[string](b, "lost")
 	after, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(said))

@@ -91,17 +91,17 @@ func LocalChain(ctx context.Context, c config.Config, dir datadir.Layout, keys *
 	})
 }
 
-// What a host receives on a development chain: 10 of the chain's own coins for
-// gas, and a million tokens of 10^18 base units for collateral.
+// What a host receives on a development chain: a thousand of the chain's own coins for gas, because a slot whose proofs
+// of fees.walletDays it cannot pay is refused, and a million tokens of 10^18 base units for collateral.
 const (
-	developmentWei    = 10_000_000_000_000_000_000
+	developmentWei    = "1000000000000000000000"
 	developmentTokens = "1000000000000000000000000"
 )
 
 // ProvideDevelopmentFunds gives an account what a host needs.
 func ProvideDevelopmentFunds(ctx context.Context, c *localchain.Chain, account events.Address) error {
 	tokens := events.Must(events.ParseAmount(developmentTokens))
-	if err := c.Provide(ctx, account, events.NewAmount(developmentWei), tokens); err != nil {
+	if err := c.Provide(ctx, account, events.Must(events.ParseAmount(developmentWei)), tokens); err != nil {
 		return fmt.Errorf("provide the account with development money: %w", err)
 	}
 	return nil
