@@ -98,6 +98,9 @@ type Room struct {
 	effects shell.Effects[struct{}, alert.Delivery]
 }
 
+// Panicked ends the deliveries of a room that panicked: its successor begins its own.
+func (r *Room) Panicked() { r.effects.Cancel() }
+
 // tick is a look at what has an end.
 type tick struct{}
 

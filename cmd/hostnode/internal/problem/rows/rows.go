@@ -296,6 +296,7 @@ var otherRows = []problem.Row{
 	{Code: "permission-denied", Status: http.StatusForbidden, Is: fs.ErrPermission},
 	{Code: "path-unusable", Status: http.StatusNotFound, Also: anyOf(pathErrors...)},
 	{Code: "timeout", Status: http.StatusGatewayTimeout, Also: anyOf(context.DeadlineExceeded)},
+	{Code: "interrupted", Status: http.StatusServiceUnavailable, Also: anyOf(context.Canceled)},
 	{Code: "internal", Status: http.StatusInternalServerError, Also: func(error) bool { return true }},
 }
 

@@ -33,6 +33,7 @@ var examples = map[string]error{
 	"account-taken-over": shell.ErrTakenOver,
 	"path-unusable":      fs.ErrNotExist,
 	"timeout":            context.DeadlineExceeded,
+	"interrupted":        context.Canceled,
 	"internal":           errors.New("odd"),
 }
 
