@@ -88,8 +88,8 @@ func (a *app) tokenNewCommand() *cobra.Command {
 					n.Name, string(n.Scope))
 				p.Line("for the host of %s", n.DataDir)
 				if n.Unused {
-					p.Line("%s: no host was set up in this directory; if yours has another one, make the token as its user, "+
-						"with its --config or --data-dir", p.Colour(cli.Yellow, "warning"))
+					p.Line("%s: no host was set up in this directory; if yours has another one, make the token as "+
+						"its user, with its --config or --data-dir", p.Colour(cli.Yellow, "warning"))
 				}
 				return nil
 			})
