@@ -216,7 +216,7 @@ func (r *Room) readNext(a *shell.Turn) {
 	}
 }
 
-// read1 begins a call about a CAR, of which so many run at once.
+// beginReading begins a call about a CAR, of which so many run at once.
 func (r *Room) beginReading(a *shell.Turn, link events.ContentLink, call func(context.Context) (any, error)) {
 	if r.run(a, "content/"+link.String(), call) {
 		r.reading++
