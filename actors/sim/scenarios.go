@@ -49,6 +49,7 @@ func Scenarios() map[string]Scenario {
 		"clusterAndCrash": {Cluster: 6, Crash: 4, Stop: 1, Die: 4, Fail: 20, Lose: 20, Requests: 3},
 		"awayAndCrash":    {StoreAway: 5, Crash: 4, Fail: 20, Lose: 20, Requests: 3},
 		"slowWorld":       {Block: 450, Fail: 20},
+		"requestsFail":    {Rival: 15, Requests: 4, Slots: 3, SlotLoss: 1, Fail: 10, Crash: 2}, // Others never prove.
 		"repairs":         {Rival: 6, Requests: 3, Slots: 3, Block: 100},
 		"poor":            {Tokens: 3 * 4 * uint64(events.BlockSize) / 2, Requests: 4},
 		"fullQueue":       {MaxQueued: 2, Requests: 5, Slots: 3},
