@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
 )
 
-// faint are the texts of a page whose contrast is less than 4.5, by WCAG 2.2, 1.4.3.
+// faint are the texts of a page whose contrast is less than 4.5, and the parts of charts with less than 3, by WCAG 2.2,
+// 1.4.3 and 1.4.11.
 const faint = `(() => {
   const canvas = document.createElement("canvas").getContext("2d");
   const rgba = (colour) => {
@@ -36,13 +38,18 @@ const faint = `(() => {
     return rgba(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#000" : "#fff");
   };
   const found = [];
+  const judge = (what, colour, e, least) => {
+    const a = light(rgba(colour)), b = light(ground(e));
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < least) found.push(what + ": " + contrast.toFixed(2));
+  };
+  for (const e of document.querySelectorAll(".bars rect, .parts rect:not(.rest)"))
+    judge(e.getAttribute("class"), getComputedStyle(e).fill, e, 3);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const e = texts.currentNode.parentElement;
     if (!texts.currentNode.data.trim() || e.closest("svg, script, option") || !e.checkVisibility()) continue;
-    const a = light(rgba(getComputedStyle(e).color)), b = light(ground(e));
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) found.push(texts.currentNode.data.trim().slice(0, 40) + ": " + contrast.toFixed(2));
+    judge(texts.currentNode.data.trim().slice(0, 40), getComputedStyle(e).color, e, 4.5);
   }
   return found;
 })()`
@@ -51,6 +58,14 @@ const faint = `(() => {
 const wide = `document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 &&
     !e.closest(".scroll")).slice(0, 5).map((e) => e.tagName + "." + e.className + "#" + e.id + " " + e.innerText?.slice(0, 40))`
+
+// alike are the parts of a whole that have one colour, or another one than in the legend.
+const alike = `(() => {
+  const parts = [...document.querySelectorAll(".parts rect:not(.rest)")].map((e) => getComputedStyle(e).fill);
+  const legend = [...document.querySelectorAll(".parts + figcaption + .legend .mark")].map((e) =>
+    getComputedStyle(e).backgroundColor);
+  return parts.filter((c, i) => parts.indexOf(c) !== i || legend[i] !== c);
+})()`
 
 // unnamed are controls without a name, and ids that are there twice.
 const unnamed = `[...document.querySelectorAll("input:not([type=hidden]), select")].filter((e) => !e.labels.length)
@@ -77,6 +92,10 @@ func (b *tab) sound(url, name string) {
 			b.t.Errorf("%s at %d in %s: %s", name, l.width, l.scheme, text)
 		}
 		b.keep(name, l)
+	}
+	b.as(look{1600, "dark"}, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
+	for _, text := range asks[[]string](b, alike) {
+		b.t.Errorf("%s in forced colours: parts are alike: %s", name, text)
 	}
 	for _, text := range b.complaints() {
 		b.t.Errorf("%s: %s", name, text)

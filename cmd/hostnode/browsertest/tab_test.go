@@ -156,14 +156,14 @@ type look struct {
 var looks = []look{{360, "light"}, {800, "light"}, {1600, "light"}, {360, "dark"}, {800, "dark"}, {1600, "dark"}}
 
 // as has the tab show pages so.
-func (b *tab) as(l look) {
+func (b *tab) as(l look, more ...*emulation.MediaFeature) {
 	b.t.Helper()
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: l.width, Height: 900, DeviceScaleFactor: 1,
 	})
-	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: append(more,
+		&emulation.MediaFeature{Name: "prefers-color-scheme", Value: l.scheme},
+		&emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})})
 }
 
 // scripts lets pages run scripts, or not.

@@ -40,7 +40,34 @@ type Cell struct {
 	// Number is set at the right, Code in letters of equal width.
 	Number, Code bool
 	At           time.Time // is shown instead of Text if it is not zero
+	Lines        []Line    // are shown instead of Text if there are some
 	Form         *Form     // a button
+}
+
+// Line is a line of a text that has changed. Its Sign says how, also to those who see no colours: + or -; empty: it
+// is as before.
+type Line struct{ Sign, Text string }
+
+// Difference is how lines have changed: what is the same at the beginning and at the end, and between them first all
+// that was removed, and then all that was added.
+func Difference(before, after []string) (lines []Line) {
+	begin, end, most := 0, 0, min(len(before), len(after))
+	for begin < most && before[begin] == after[begin] {
+		begin++
+	}
+	for end < most-begin && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	add := func(sign string, some []string) {
+		for _, text := range some {
+			lines = append(lines, Line{sign, text})
+		}
+	}
+	add("", before[:begin])
+	add("-", before[begin:len(before)-end])
+	add("+", after[begin:len(after)-end])
+	add("", before[len(before)-end:])
+	return lines
 }
 
 // Text is a cell with a text.
@@ -298,6 +325,9 @@ type Part struct {
 	Name, Says string
 	Share      float64
 	To         string
+	// Colour is one of 0 to 4. It goes with what the part is, not with its place, so that a part has the same one
+	// when another is gone.
+	Colour int
 }
 
 func (Parts) template() string { return "parts" }
@@ -305,16 +335,15 @@ func (Parts) template() string { return "parts" }
 // PartAt is a part as it is drawn.
 type PartAt struct {
 	Part
-	Nth      int
 	X, Width float64
 }
 
 // Drawn are the parts with their places, in a bar of 1000 units.
 func (p Parts) Drawn() (all []PartAt) {
 	at := 0.0
-	for i, part := range p.Parts {
+	for _, part := range p.Parts {
 		width := min(max(part.Share, 0), 1) * 1000
-		all = append(all, PartAt{part, i, at, width})
+		all = append(all, PartAt{part, at, width})
 		at += width
 	}
 	return all

@@ -255,19 +255,19 @@ func spaceOf(l projections.Ledger) page.Parts {
 		Head:  page.Head{ID: "space", Title: "Space"},
 		Whole: fmt.Sprintf("%s quota, %s of it not on offer", cli.Size(l.Quota), cli.Size(l.Unallocated)),
 	}
-	share := func(name string, bytes events.Bytes) {
+	share := func(colour int, name string, bytes events.Bytes) {
 		if bytes > 0 && l.Quota > 0 {
 			p.Parts = append(p.Parts, page.Part{
 				Name: name, Says: cli.Size(bytes), Share: float64(bytes) / float64(l.Quota),
-				To: page.To("availabilities"),
+				To: page.To("availabilities"), Colour: colour,
 			})
 		}
 	}
-	share("stored", l.Stored)
-	share("reserved", l.Reserved)
-	share("free on offer", l.Free)
-	share("overhead", l.Overhead)
-	share("sectors and pieces", l.Sectors+l.Pieces)
+	share(0, "stored", l.Stored)
+	share(1, "reserved", l.Reserved)
+	share(2, "free on offer", l.Free)
+	share(3, "overhead", l.Overhead)
+	share(4, "sectors and pieces", l.Sectors+l.Pieces)
 	return p
 }
 
