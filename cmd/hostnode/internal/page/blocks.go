@@ -388,6 +388,7 @@ type Field struct {
 	Hint               string
 	Choices            []string // empty: free text
 	Hidden, Required   bool
+	Long               bool  // several lines
 	Checked            *bool // not nil: a box to be ticked
 }
 
