@@ -157,6 +157,10 @@ func (r record) write(said string) {
 		r.event(&messages.SlotsRefused{
 			At: at(0), RequestId: requestOf(3).String(), SlotIndices: []uint64{1}, Criterion: "price", Reason: said,
 		}),
+		r.event(&messages.SlotsRefused{
+			At: at(0), RequestId: requestOf(5).String(), SlotIndices: []uint64{1}, Criterion: "collateral-at-risk",
+			Reason: said,
+		}),
 		r.event(&messages.SlotsQueued{
 			At: at(0), RequestId: requestOf(4).String(), SlotIndices: []uint64{1}, SlotSize: 1 << 20, DatasetSize: 1 << 22,
 			Profitability: "1000", Collateral: "5", Expiry: at(time.Hour), MarketRevision: 1,
@@ -174,7 +178,7 @@ func addresses() (all []string) {
 			all = append(all, page.Root+at)
 		}
 	}
-	return append(all, page.To("sales", slotOf(1).String()), page.To("sales", slotOf(3).String()),
+	return append(all, page.To("sales", slotOf(1).String()), page.To("sales", slotOf(3).String()), page.To("sales", slotOf(5).String()),
 		page.To("queue")+"?slot="+slotOf(3).String(), page.To("earnings")+"?by=slot", page.To("earnings")+"?by=availability",
 		page.To("earnings.csv")+"?by=slot", page.To("proofs")+"?outcome=missed", page.To("transactions")+"?outcome=failed",
 		page.To("settings")+"?key=sales.maxWorkers", page.To("machines", events.CategorySlotQueue),
@@ -215,6 +219,26 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 	} {
 		b.Shows(t, page.Root+path, wants...)
 	}
+}
+
+func TestARefusalLeadsToWhatDecidedIt(t *testing.T) {
+	b := shown(t, "the request pays 1, availability 0xa1000000 wants at least 2")
+	refused := page.To("sales", slotOf(3).String())
+	b.Shows(t, refused, "The availabilities that did not take it", "0xa1000000 refused it: price OK on offer",
+		"Warning 2 base units/byte/s")
+	b.Shows(t, page.To("sales", slotOf(5).String()), "What decides this", "sales.maxCollateralAtRisk")
+	for path, want := range map[string]string{
+		refused:                               `href="` + page.To("availabilities", offered) + `#set"`,
+		page.To("sales", slotOf(5).String()):  `href="/page/settings?key=sales.maxCollateralAtRisk"`,
+		page.To("availabilities", offered):    `id="set"`,
+		"/page/settings?key=sales.maxWorkers": "How many slots at once.",
+	} {
+		if _, body := b.Get(t, path); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
+	b.Ordered(t, page.To("availabilities"), form("do", "remove", "id", offered))
+	b.Shows(t, refused, "Nothing is on offer.", "Put space on offer")
 }
 
 func TestFilteredSalesAreThoseOfTheFilter(t *testing.T) {

@@ -132,7 +132,9 @@ func ofSale(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	if story.Offered != nil {
 		v.Title = "Slot " + cli.Short(story.Offered.Slot)
 		v.Add(notSold(q, story)...)
-		return v, nil
+		decides, err := refusedBy(ctx, q, story.Moments)
+		v.Add(decides...)
+		return v, err
 	}
 	now := story.Attempts[len(story.Attempts)-1]
 	v.Title = "Slot " + cli.Short(now.Slot)
@@ -147,6 +149,13 @@ func ofSale(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		v.Add(trouble)
 	}
 	v.Add(page.Join{Each: []page.Block{factsOf(q, now), moneyOf(q, now, story.PaysAtMost)}})
+	if now.Over && now.Reason != "" {
+		decides, err := refusedBy(ctx, q, story.Moments)
+		if err != nil {
+			return v, err
+		}
+		v.Add(decides...)
+	}
 	strip, err := periodsOf(ctx, q, now.Slot)
 	if err != nil {
 		return v, err
