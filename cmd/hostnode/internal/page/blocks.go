@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type Cell struct {
 	Level Level
 	// Number is set at the right, Code in letters of equal width.
 	Number, Code bool
+	Whole        bool      // no line is broken in it, where there is room
 	At           time.Time // is shown instead of Text if it is not zero
 	Lines        []Line    // are shown instead of Text if there are some
 	Form         *Form     // a button
@@ -92,6 +94,10 @@ func At(t time.Time) Cell {
 	}
 	return Cell{At: t}
 }
+
+// Chain is a cell with a time of the chain, which may go differently from the browser's clock: how long ago it was is not
+// said.
+func Chain(t time.Time) Cell { return Cell{Text: cli.Clock(t), Whole: true} }
 
 // Stands is a cell with a level.
 func Stands(l Level, text string) Cell { return Cell{Text: text, Level: l} }
@@ -148,9 +154,9 @@ func (t Table) Columns(row []Cell) (pairs []Fact) {
 	return pairs
 }
 
-// Number reports whether a column has numbers, by its first row.
+// Number reports whether a column has numbers.
 func (t Table) Number(column int) bool {
-	return len(t.Rows) > 0 && column < len(t.Rows[0]) && t.Rows[0][column].Number
+	return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return column < len(row) && row[column].Number })
 }
 
 // Filter is a choice above a table.

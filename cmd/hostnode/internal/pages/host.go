@@ -42,12 +42,12 @@ func transactions(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		if outcome.Under = q.Token.Told(x.Reason); x.Attempts > 1 {
 			outcome.Text += ", " + cli.Count(x.Attempts, "attempt")
 		}
-		block, gas := page.Text("–"), page.Text("–")
+		block, gas := page.Number("–"), page.Number("–")
 		if x.Block > 0 {
 			block, gas = page.Number(money.Grouped(fmt.Sprint(x.Block))), page.Number(money.Gas(x.FeeWei.String()))
 			block.Under = cli.Clock(x.MinedAt)
 		}
-		t.Row(page.At(x.IntendedAt), what, outcome, page.Number(x.Nonce), page.Text(cli.Clock(x.Deadline)), block, gas)
+		t.Row(page.At(x.IntendedAt), what, outcome, page.Number(x.Nonce), page.Chain(x.Deadline), block, gas)
 	}
 	v.Add(t)
 	return v, nil
@@ -133,7 +133,7 @@ func members(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		state.Under = fmt.Sprintf("start %d, %s", m.Epoch, cli.Clock(m.Since))
 		space := page.Number(cli.Size(m.Space.Quota))
 		space.Under = cli.Size(m.Space.Free) + " free on offer, " + cli.Size(m.Space.Stored) + " stored"
-		due, prover, behind := page.Text("–"), page.Text("–"), page.Text("–")
+		due, prover, behind := page.Number("–"), page.Number("–"), page.Number("–")
 		if w := m.Work; w != nil {
 			due, behind = page.Number(w.ProofsDue), page.Number(w.Behind)
 			prover = page.Number(fmt.Sprintf("%d %% busy of %d %%", w.ProverBusy, w.ProverMost))
@@ -200,6 +200,9 @@ func settings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 			value.Under = "default: " + s.Default
 		}
 		t.Row(key, value, page.Text(s.Source))
+	}
+	if of == "" { // There are many.
+		v.Add(page.Words{Head: page.Head{ID: "changes"}, Links: []page.Link{{Text: history.Title, To: "#" + history.ID}}})
 	}
 	v.Add(t, history)
 	return v, nil

@@ -79,7 +79,11 @@ func well(s api.Status) page.Facts {
 	default:
 		f.Fact("Proving", page.Stands(page.Good, cli.Count(s.Earnings.Sales.Hosting, "hosted slot")))
 	}
-	f.Fact("Chain", chain(s.Chain))
+	if s.AsOf.Running {
+		f.Fact("Chain", chain(s.Chain))
+	} else {
+		f.Fact("Chain", page.Stands(page.Warn, "no host runs"))
+	}
 	if s.Record.Away {
 		f.Fact("Record", page.Stands(page.Bad, "the event store does not answer: "+s.Record.Reason))
 	} else {
@@ -255,6 +259,9 @@ func spaceOf(l projections.Ledger) page.Parts {
 		Head:  page.Head{ID: "space", Title: "Space"},
 		Whole: fmt.Sprintf("%s quota, %s of it not on offer", cli.Size(l.Quota), cli.Size(l.Unallocated)),
 	}
+	if l.Quota == 0 {
+		p.Whole = "No quota is known yet."
+	}
 	share := func(colour int, name string, bytes events.Bytes) {
 		if bytes > 0 && l.Quota > 0 {
 			p.Parts = append(p.Parts, page.Part{
@@ -311,7 +318,7 @@ func duty(d api.Duty) []page.Cell {
 	if d.State == api.DutyLate {
 		state = page.Stands(page.Bad, "late")
 	}
-	until := page.Text(cli.Clock(d.Deadline)) // Of the chain, which may go differently from the browser's clock.
+	until := page.Chain(d.Deadline)
 	until.Under = "period " + fmt.Sprint(d.Period) + slack(d.SlackSeconds)
 	return []page.Cell{page.Text(what), of, state, until}
 }
