@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
@@ -93,7 +92,7 @@ func (b *tab) sound(url, name string) {
 		}
 		b.keep(name, l)
 	}
-	b.as(look{1600, "dark"}, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
+	b.as(look{1600, "dark", "active"})
 	for _, text := range asks[[]string](b, alike) {
 		b.t.Errorf("%s in forced colours: parts are alike: %s", name, text)
 	}

@@ -3,6 +3,7 @@
 package browsertest
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -151,19 +152,23 @@ func (b *tab) says(selector, text string) {
 type look struct {
 	width  int64
 	scheme string
+	forced string // colours: active, or not
 }
 
-var looks = []look{{360, "light"}, {800, "light"}, {1600, "light"}, {360, "dark"}, {800, "dark"}, {1600, "dark"}}
+var looks = []look{
+	{360, "light", ""}, {800, "light", ""}, {1600, "light", ""}, {360, "dark", ""}, {800, "dark", ""}, {1600, "dark", ""},
+}
 
 // as has the tab show pages so.
-func (b *tab) as(l look, more ...*emulation.MediaFeature) {
+func (b *tab) as(l look) {
 	b.t.Helper()
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: l.width, Height: 900, DeviceScaleFactor: 1,
 	})
-	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: append(more,
-		&emulation.MediaFeature{Name: "prefers-color-scheme", Value: l.scheme},
-		&emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})})
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		{Name: "forced-colors", Value: cmp.Or(l.forced, "none")},
+	}})
 }
 
 // scripts lets pages run scripts, or not.
