@@ -43,7 +43,7 @@ const faint = `(() => {
     if (contrast < least) found.push(what + ": " + contrast.toFixed(2));
   };
   for (const e of document.querySelectorAll(".bars rect, .parts rect:not(.rest)"))
-    judge(e.getAttribute("class"), getComputedStyle(e).fill, e, 3);
+    judge(e.getAttribute("class"), getComputedStyle(e).fill, e.ownerSVGElement.parentElement, 3);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const e = texts.currentNode.parentElement;
