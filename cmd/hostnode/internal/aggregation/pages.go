@@ -361,8 +361,8 @@ func showAggregate(ctx context.Context, q *page.Asked) (v page.View, err error) 
 	if a.State == cargo.Made {
 		v.Add(page.Form{
 			Head: page.Head{
-				ID: "report", Title: "Say that it failed", Note: "The offer is withdrawn. Bad pieces are refused; all " +
-					"others wait again under their priorities. This cannot be undone.",
+				ID: "report", Title: "Say that it failed", Note: "The offer is withdrawn. Bad pieces are refused; " +
+					"all others wait again under their priorities. This cannot be undone.",
 			},
 			Do: "report", Button: "Report", Confirm: "No broker is to store it",
 			Fields: []page.Field{

@@ -95,8 +95,8 @@ func At(t time.Time) Cell {
 	return Cell{At: t}
 }
 
-// Chain is a cell with a time of the chain, which may go differently from the browser's clock: how long ago it was is not
-// said.
+// Chain is a cell with a time of the chain, which may go differently from the browser's clock: how long ago it was is
+// not said.
 func Chain(t time.Time) Cell { return Cell{Text: cli.Clock(t), Whole: true} }
 
 // Stands is a cell with a level.

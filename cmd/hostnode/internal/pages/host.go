@@ -202,7 +202,9 @@ func settings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		t.Row(key, value, page.Text(s.Source))
 	}
 	if of == "" { // There are many.
-		v.Add(page.Words{Head: page.Head{ID: "changes"}, Links: []page.Link{{Text: history.Title, To: "#" + history.ID}}})
+		v.Add(page.Words{
+			Head: page.Head{ID: "changes"}, Links: []page.Link{{Text: history.Title, To: "#" + history.ID}},
+		})
 	}
 	v.Add(t, history)
 	return v, nil

@@ -175,7 +175,7 @@ func slotMap(q *page.Asked, newest []api.SlotProof) page.Strip {
 	for _, slot := range order[:min(len(order), mapSlots)] {
 		strip.Rows = append(strip.Rows, *rows[slot])
 	}
-	strip.Note = "By slot and period: of the newest " + cli.Count(len(newest), "proof") + ". Slots that missed one come first."
+	strip.Note = "By slot and period, the newest " + cli.Count(len(newest), "proof") + "; slots that missed one first."
 	if more := len(order) - mapSlots; more > 0 {
 		strip.Note += fmt.Sprintf(" %s not shown.", cli.Plural(more, "slot is", "slots are"))
 	}
