@@ -135,6 +135,7 @@ func TestPagesOfRecordedMachines(t *testing.T) {
 		{"nodes", 20, []string{"nodes", "nodes/0x6000000000000000000000000000000000000000"}},
 		{"aggregation", 0, []string{"aggregation"}},
 		{"sectors", 150, []string{"sectors", "sectors/1", "sectors/2"}},
+		{"settings", 0, []string{"settings"}},
 	} {
 		site := pagetest.Open(t, pagetest.Recorded(t, pagetest.History{Root: root, Name: c.history, Most: c.most}))
 		server := httptest.NewServer(site.Handler)
