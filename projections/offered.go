@@ -67,7 +67,7 @@ func ReadOffered(
 			}
 			found[i].Moments = append(found[i].Moments, Moment{
 				At: at(e), Sentence: told.Sentence, Type: r.Type, Phase: told.Where,
-				Revision: r.Revision, Position: r.Position,
+				Criterion: criterionOf(e), Revision: r.Revision, Position: r.Position,
 			})
 		}
 	}

@@ -24,13 +24,23 @@ type Timeline struct {
 
 // Moment is one event of a sale, told to a person.
 type Moment struct {
-	At       time.Time       `json:"at"` // of the chain
-	Attempt  uint32          `json:"attempt"`
-	Sentence string          `json:"sentence"`
-	Type     string          `json:"type"`
-	Phase    string          `json:"phase"` // in which the event left the sale
-	Revision uint64          `json:"revision"`
-	Position events.Position `json:"position"`
+	At       time.Time `json:"at"` // of the chain
+	Attempt  uint32    `json:"attempt"`
+	Sentence string    `json:"sentence"`
+	Type     string    `json:"type"`
+	Phase    string    `json:"phase"` // in which the event left the sale
+	// Criterion is the rule that refused the slot, if one did.
+	Criterion string          `json:"criterion,omitempty"`
+	Revision  uint64          `json:"revision"`
+	Position  events.Position `json:"position"`
+}
+
+// criterionOf is the criterion that an event names; most have none.
+func criterionOf(e any) string {
+	if of, is := e.(interface{ GetCriterion() string }); is {
+		return of.GetCriterion()
+	}
+	return ""
 }
 
 // ReadTimeline reads a sale's stream. Timelines are not kept as views: they
@@ -62,7 +72,7 @@ func ReadTimeline(
 			moment.Sentence = "This event does not belong in the stream of a sale."
 		default:
 			state = sale.Evolve(state, e)
-			moment.At, moment.Sentence = at(e), sale.Sentence(e)
+			moment.At, moment.Sentence, moment.Criterion = at(e), sale.Sentence(e), criterionOf(e)
 		}
 		moment.Attempt, moment.Phase = state.Attempt, state.Phase.String()
 		out.Moments = append(out.Moments, moment)

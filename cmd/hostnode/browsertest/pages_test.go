@@ -15,7 +15,8 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
 )
 
-// faint are the texts of a page whose contrast is less than 4.5, by WCAG 2.2, 1.4.3.
+// faint are the texts of a page whose contrast is less than 4.5, and the parts of charts with less than 3, by WCAG 2.2,
+// 1.4.3 and 1.4.11.
 const faint = `(() => {
   const canvas = document.createElement("canvas").getContext("2d");
   const rgba = (colour) => {
@@ -36,21 +37,38 @@ const faint = `(() => {
     return rgba(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#000" : "#fff");
   };
   const found = [];
+  const judge = (what, colour, e, least) => {
+    const a = light(rgba(colour)), b = light(ground(e));
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < least) found.push(what + ": " + contrast.toFixed(2));
+  };
+  for (const e of document.querySelectorAll(".bars rect, .parts rect:not(.rest)"))
+    judge(e.getAttribute("class"), getComputedStyle(e).fill, e.ownerSVGElement.parentElement, 3);
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const e = texts.currentNode.parentElement;
     if (!texts.currentNode.data.trim() || e.closest("svg, script, option") || !e.checkVisibility()) continue;
-    const a = light(rgba(getComputedStyle(e).color)), b = light(ground(e));
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) found.push(texts.currentNode.data.trim().slice(0, 40) + ": " + contrast.toFixed(2));
+    judge(texts.currentNode.data.trim().slice(0, 40), getComputedStyle(e).color, e, 4.5);
   }
   return found;
 })()`
+
+// cut are the tables that have more than is seen of them on a narrow screen, where rows are lists.
+const cut = `innerWidth > 640 ? [] : [...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth)
+  .map((e) => "cut: " + e.getAttribute("aria-label"))`
 
 // wide are the elements that make the page wider than its window.
 const wide = `document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 &&
     !e.closest(".scroll")).slice(0, 5).map((e) => e.tagName + "." + e.className + "#" + e.id + " " + e.innerText?.slice(0, 40))`
+
+// alike are the parts of a whole that have one colour, or another one than in the legend.
+const alike = `(() => {
+  const parts = [...document.querySelectorAll(".parts rect:not(.rest)")].map((e) => getComputedStyle(e).fill);
+  const legend = [...document.querySelectorAll(".parts + figcaption + .legend .mark")].map((e) =>
+    getComputedStyle(e).backgroundColor);
+  return parts.filter((c, i) => parts.indexOf(c) !== i || legend[i] !== c);
+})()`
 
 // unnamed are controls without a name, and ids that are there twice.
 const unnamed = `[...document.querySelectorAll("input:not([type=hidden]), select")].filter((e) => !e.labels.length)
@@ -73,7 +91,7 @@ func (b *tab) sound(url, name string) {
 	}
 	for _, l := range looks {
 		b.as(l)
-		for _, text := range append(asks[[]string](b, faint), asks[[]string](b, wide)...) {
+		for _, text := range slices.Concat(asks[[]string](b, faint), asks[[]string](b, wide), asks[[]string](b, cut)) {
 			b.t.Errorf("%s at %d in %s: %s", name, l.width, l.scheme, text)
 		}
 		b.keep(name, l)
@@ -117,6 +135,7 @@ func TestPagesOfRecordedMachines(t *testing.T) {
 		{"nodes", 20, []string{"nodes", "nodes/0x6000000000000000000000000000000000000000"}},
 		{"aggregation", 0, []string{"aggregation"}},
 		{"sectors", 150, []string{"sectors", "sectors/1", "sectors/2"}},
+		{"settings", 0, []string{"settings"}},
 	} {
 		site := pagetest.Open(t, pagetest.Recorded(t, pagetest.History{Root: root, Name: c.history, Most: c.most}))
 		server := httptest.NewServer(site.Handler)
@@ -158,4 +177,11 @@ func pagesAreSound(t *testing.T, h *host) {
 	for _, url := range all {
 		b.sound(url, nameOf(url))
 	}
+	forced := newTab(t, b.ctx) // One of its own: forced colours stay in a tab.
+	forced.as(look{1600, "dark", true})
+	forced.open(h.url + "overview")
+	for _, text := range asks[[]string](forced, alike) {
+		t.Errorf("in forced colours parts are alike: %s", text)
+	}
+	forced.keep("forced_overview", look{1600, "dark", true})
 }

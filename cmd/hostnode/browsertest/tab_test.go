@@ -151,9 +151,13 @@ func (b *tab) says(selector, text string) {
 type look struct {
 	width  int64
 	scheme string
+	forced bool // colours
 }
 
-var looks = []look{{360, "light"}, {800, "light"}, {1600, "light"}, {360, "dark"}, {800, "dark"}, {1600, "dark"}}
+var looks = []look{
+	{width: 360, scheme: "light"}, {width: 800, scheme: "light"}, {width: 1600, scheme: "light"},
+	{width: 360, scheme: "dark"}, {width: 800, scheme: "dark"}, {width: 1600, scheme: "dark"},
+}
 
 // as has the tab show pages so.
 func (b *tab) as(l look) {
@@ -161,9 +165,13 @@ func (b *tab) as(l look) {
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: l.width, Height: 900, DeviceScaleFactor: 1,
 	})
-	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+	features := []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: l.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-	}})
+	}
+	if l.forced {
+		features = append(features, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
+	}
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 }
 
 // scripts lets pages run scripts, or not.

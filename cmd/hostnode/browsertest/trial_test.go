@@ -50,8 +50,8 @@ func TestANewUserSellsFindsOutWhyNotMendsAndReadsWhatWasEarned(t *testing.T) {
 	b.keep("trial_why_not", looks[1])
 
 	unsold := asks[string](b, "location.href")
-	b.open(h.url + "availabilities")
-	b.follow("#availabilities tbody a")
+	b.says("#decides tbody tr", "refused it: price")
+	b.follow("#decides tbody a")
 	b.do(chromedp.SendKeys("#set-price", "0.1/GiB/month"), chromedp.Click("#set button"))
 	b.says("#told", "It is changed")
 	b.says("#facts", "0.1")

@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/events/cargo"
 	view "github.com/hostnode/hostnode/projections/aggregation"
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -22,13 +24,14 @@ import (
 // Pages are those of aggregation.
 func Pages() []page.Page {
 	retry := map[string]page.Order{"retry": {Done: "The CAR is read once more.", Do: doRetry}}
+	failed := map[string]page.Order{"report": {Done: "It is recorded that the aggregate failed.", Do: doReport}}
 	return []page.Page{
 		{Path: "aggregation", Title: "Aggregation", Menu: page.MenuMachines, Show: showQueue},
 		{Path: "aggregation/find", Title: "Piece", Show: showStanding},
 		{Path: "aggregation/pieces/{piece}", Title: "Piece", Show: showStanding, Orders: retry},
 		{Path: "aggregation/pieces/{piece}/proof", Title: "Proof", Show: showProof},
 		{Path: "aggregation/pieces/{piece}/proof.json", Title: "Proof", File: saveProof},
-		{Path: "aggregation/aggregates/{aggregate}", Title: "Aggregate", Show: showAggregate},
+		{Path: "aggregation/aggregates/{aggregate}", Title: "Aggregate", Show: showAggregate, Orders: failed},
 	}
 }
 
@@ -355,5 +358,34 @@ func showAggregate(ctx context.Context, q *page.Asked) (v page.View, err error) 
 		t.Next = &page.Link{Text: "More", To: q.With("from", strconv.Itoa(a.Next))}
 	}
 	v.Add(f, t)
+	if a.State == cargo.Made {
+		v.Add(page.Form{
+			Head: page.Head{
+				ID: "report", Title: "Say that it failed", Note: "The offer is withdrawn. Bad pieces are refused; " +
+					"all others wait again under their priorities. This cannot be undone.",
+			},
+			Do: "report", Button: "Report", Confirm: "No broker is to store it",
+			Fields: []page.Field{
+				{
+					Name: "bad", Label: "Bad pieces", Value: strings.Join(typedPieces(q), "\n"), Long: true,
+					Hint: "their CIDs, if they are known",
+				},
+				{Name: "reason", Label: "Why", Value: q.Typed("reason", ""), Required: true},
+			},
+		})
+	}
 	return v, nil
+}
+
+// typedPieces are the bad pieces that were typed.
+func typedPieces(q *page.Asked) []string {
+	return strings.FieldsFunc(q.Typed("bad", ""), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
+func doReport(ctx context.Context, q *page.Asked) error {
+	_, err := ReportAggregate.Ask(ctx, q.Backend, Report{
+		Aggregate: q.Path("aggregate"),
+		Body:      Failure{Bad: typedPieces(q), Because: Because{By: q.By, Reason: q.Get("reason")}},
+	})
+	return err
 }

@@ -1,6 +1,7 @@
 package aggregation_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -8,8 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	room "github.com/hostnode/hostnode/actors/aggregation"
 	inclusion "github.com/hostnode/hostnode/cmd/hostnode/internal/aggregation/proof"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
+	"github.com/hostnode/hostnode/events"
 )
 
 func pages(t *testing.T) pagetest.Browser {
@@ -41,6 +47,48 @@ func TestThePipelineIsShown(t *testing.T) {
 	b.Shows(t, aggregate, "State approved", "Deal OK APPROVED 18", "Its pieces")
 	_, body := b.Get(t, aggregate)
 	b.Shows(t, first(t, body, "/page/aggregation/pieces/[a-z0-9]+"), "OK APPROVED", "Aggregate baga6ea4")
+}
+
+// orders keeps what is ordered.
+type orders struct {
+	api.Backend
+	given []room.Order
+}
+
+func (o *orders) Order(_ context.Context, order room.Order) (a room.Answer, err error) {
+	o.given = append(o.given, order)
+	return a, nil
+}
+
+func TestAFailedAggregateIsReportedByAForm(t *testing.T) {
+	b := pages(t)
+	_, list := b.Get(t, "/page/aggregation")
+	_, after, _ := strings.Cut(list, `id="approved"`)
+	if _, body := b.Get(t, first(t, after, "/page/aggregation/aggregates/[a-z0-9]+")); strings.Contains(body, `id="report"`) {
+		t.Error("an approved aggregate has the form")
+	}
+	_, after, _ = strings.Cut(list, `id="aggregates"`)
+	at := first(t, after, "/page/aggregation/aggregates/[a-z0-9]+")
+	form := url.Values{"do": {"report"}, "bad": {"one, two\r\nthree"}, "reason": {"typed <b>"}}
+	status, body := b.Post(t, at, form)
+	if status < 400 || !strings.Contains(body, "one\ntwo\nthree</textarea>") || !strings.Contains(body, `value="typed &lt;b&gt;"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	b.Shows(t, at, "Say that it failed", "No broker is to store it")
+
+	running := &orders{}
+	status, _ = pagetest.Open(t, running).Post(t, at, form)
+	var given []room.Report
+	for _, o := range running.given {
+		given = append(given, *o.Report)
+	}
+	want := []room.Report{{By: "anna", DealReport: events.DealReport{
+		Aggregate: at[strings.LastIndex(at, "/")+1:], Status: events.DealRejected, Reason: "typed <b>",
+		Bad: []string{"one", "two", "three"},
+	}}}
+	if diff := cmp.Diff(want, given); status != http.StatusSeeOther || diff != "" {
+		t.Errorf("%d %s", status, diff)
+	}
 }
 
 func TestAProofIsShownAndSaved(t *testing.T) {

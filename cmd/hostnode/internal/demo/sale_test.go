@@ -13,6 +13,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,13 +27,20 @@ import (
 	"github.com/hostnode/hostnode/chain"
 	"github.com/hostnode/hostnode/chain/contracts/bindings"
 	"github.com/hostnode/hostnode/chain/devchain"
+	"github.com/hostnode/hostnode/chain/rpc"
+	"github.com/hostnode/hostnode/chain/tx"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
 	"github.com/hostnode/hostnode/events/embedded"
+	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/projections"
 	"github.com/hostnode/hostnode/projections/audit"
 	"github.com/hostnode/hostnode/prover"
@@ -110,7 +119,8 @@ func setUp(t *testing.T, p play) *stage {
 	t.Cleanup(s.client.close)
 	check(t, s.client.serve())
 	s.request = s.client.request(cmp.Or(p.period, 20*time.Second), p.periods)
-	check(t, s.client.enter(ctx, s.local, requester.Price(s.request)))
+	price := requester.Price(s.request)
+	check(t, s.client.enter(ctx, s.local, price.AddSaturating(price))) // For another one like it.
 
 	s.store, _, err = embedded.Open(filepath.Join(dir, "events"), embedded.Config{})
 	check(t, err)
@@ -274,8 +284,41 @@ func TestAHostSellsAllSlotsAndIsPaid(t *testing.T) {
 	if got := s.phases(t); got["Finished"] != 3 {
 		t.Fatalf("sales ended as %v, want 3 finished", got)
 	}
-	if got := s.balance(t); !s.collateral.Less(got) {
+	got := s.balance(t)
+	if !s.collateral.Less(got) {
 		t.Fatalf("the host earned nothing: it holds %s, and began with %s", got, s.collateral)
+	}
+	s.showsBesideWhatIsExpected(t, got.SubFloor(s.collateral))
+}
+
+// showsBesideWhatIsExpected opens the page of what was earned while slots of another request are hosted.
+func (s *stage) showsBesideWhatIsExpected(t *testing.T, settled events.Amount) {
+	t.Helper()
+	_, err := s.client.post(t.Context(), s.client.request(20*time.Second, 1))
+	check(t, err)
+	poll(t, func(ctx context.Context) bool {
+		st, err := s.node.Host.Status(ctx)
+		return err == nil && slices.ContainsFunc(st.Sales, func(one actors.SaleStatus) bool {
+			return one.State.Phase == sale.Proving
+		})
+	})
+	views, err := projections.Open(t.Context(), s.store, projections.Config{})
+	check(t, err)
+	defer views.Close()
+	browser := pagetest.Open(t, api.NewLive(api.LiveConfig{
+		Source: api.Source{
+			Account: s.options.Account, DataDir: t.TempDir(), Now: time.Now, Machines: machines.API(),
+		},
+		Host: s.node.Host, Store: s.store, Projector: views,
+		Standing: func() (none rpc.Reachability) { return none }, Signing: func() string { return "" },
+		FeeLimit: func() (none tx.FeeLimit, _ bool) { return none, false },
+		Outage:   func() (none health.OutageFacts) { return none },
+	}))
+	rewards := "Rewards " + money.Token{}.Amount(settled.String())
+	browser.Shows(t, "/page/earnings", rewards)
+	_, body := browser.Get(t, "/page/earnings")
+	if text := pagetest.Text(body); !regexp.MustCompile(`Still at most [1-9]`).MatchString(text) {
+		t.Errorf("nothing is expected beside %s: %s", rewards, text)
 	}
 }
 

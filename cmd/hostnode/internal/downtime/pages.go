@@ -131,10 +131,14 @@ func next(n view.Node) page.Notices {
 		})
 	}
 	if r := n.Return; r != nil {
+		reinstated := "never"
+		if !r.Reinstated.IsZero() {
+			reinstated = "at " + cli.Clock(r.Reinstated)
+		}
 		add(page.Notice{
 			Level: page.Bad, Text: "the windows have suspended it", Since: n.Since, Until: r.Latest,
 			Do: fmt.Sprintf("It must be online from then on: else it is disqualified at %s. If it is online from now "+
-				"on, it is reinstated at %s (-: never).", cli.Clock(r.Deadline), cli.Clock(r.Reinstated)),
+				"on, it is reinstated %s.", cli.Clock(r.Deadline), reinstated),
 		})
 	}
 	if n.Held {

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +40,36 @@ type Cell struct {
 	Level Level
 	// Number is set at the right, Code in letters of equal width.
 	Number, Code bool
+	Whole        bool      // no line is broken in it, where there is room
 	At           time.Time // is shown instead of Text if it is not zero
+	Lines        []Line    // are shown instead of Text if there are some
 	Form         *Form     // a button
+}
+
+// Line is a line of a text that has changed. Its Sign says how, also to those who see no colours: + or -; empty: it
+// is as before.
+type Line struct{ Sign, Text string }
+
+// Difference is how lines have changed: what is the same at the beginning and at the end, and between them first all
+// that was removed, and then all that was added.
+func Difference(before, after []string) (lines []Line) {
+	begin, end, most := 0, 0, min(len(before), len(after))
+	for begin < most && before[begin] == after[begin] {
+		begin++
+	}
+	for end < most-begin && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	add := func(sign string, some []string) {
+		for _, text := range some {
+			lines = append(lines, Line{sign, text})
+		}
+	}
+	add("", before[:begin])
+	add("-", before[begin:len(before)-end])
+	add("+", after[begin:len(after)-end])
+	add("", before[len(before)-end:])
+	return lines
 }
 
 // Text is a cell with a text.
@@ -65,6 +94,10 @@ func At(t time.Time) Cell {
 	}
 	return Cell{At: t}
 }
+
+// Chain is a cell with a time of the chain, which may go differently from the browser's clock: how long ago it was is
+// not said.
+func Chain(t time.Time) Cell { return Cell{Text: cli.Clock(t), Whole: true} }
 
 // Stands is a cell with a level.
 func Stands(l Level, text string) Cell { return Cell{Text: text, Level: l} }
@@ -121,9 +154,9 @@ func (t Table) Columns(row []Cell) (pairs []Fact) {
 	return pairs
 }
 
-// Number reports whether a column has numbers, by its first row.
+// Number reports whether a column has numbers.
 func (t Table) Number(column int) bool {
-	return len(t.Rows) > 0 && column < len(t.Rows[0]) && t.Rows[0][column].Number
+	return slices.ContainsFunc(t.Rows, func(row []Cell) bool { return column < len(row) && row[column].Number })
 }
 
 // Filter is a choice above a table.
@@ -298,6 +331,9 @@ type Part struct {
 	Name, Says string
 	Share      float64
 	To         string
+	// Colour is one of 0 to 4. It goes with what the part is, not with its place, so that a part has the same one
+	// when another is gone.
+	Colour int
 }
 
 func (Parts) template() string { return "parts" }
@@ -305,16 +341,15 @@ func (Parts) template() string { return "parts" }
 // PartAt is a part as it is drawn.
 type PartAt struct {
 	Part
-	Nth      int
 	X, Width float64
 }
 
 // Drawn are the parts with their places, in a bar of 1000 units.
 func (p Parts) Drawn() (all []PartAt) {
 	at := 0.0
-	for i, part := range p.Parts {
+	for _, part := range p.Parts {
 		width := min(max(part.Share, 0), 1) * 1000
-		all = append(all, PartAt{part, i, at, width})
+		all = append(all, PartAt{part, at, width})
 		at += width
 	}
 	return all
@@ -359,6 +394,7 @@ type Field struct {
 	Hint               string
 	Choices            []string // empty: free text
 	Hidden, Required   bool
+	Long               bool  // several lines
 	Checked            *bool // not nil: a box to be ticked
 }
 

@@ -97,7 +97,7 @@
   };
   // busy: somebody types there, or has typed and not sent it.
   const busy = (element) => element.contains(document.activeElement) && document.activeElement !== main ||
-    [...element.querySelectorAll("input, select")].some((i) =>
-      i.type === "checkbox" ? i.checked !== i.defaultChecked : i.value !== i.defaultValue && i.tagName === "INPUT");
+    [...element.querySelectorAll("input, select, textarea")].some((i) =>
+      i.type === "checkbox" ? i.checked !== i.defaultChecked : i.value !== i.defaultValue && i.tagName !== "SELECT");
   document.addEventListener("visibilitychange", say);
 })();

@@ -98,6 +98,9 @@ func all(text string) []page.Block {
 			Filter: []page.Filter{{Text: text, To: text, Chosen: true}},
 		},
 		page.Table{Head: head, Empty: text},
+		page.Table{Head: head, Heads: []string{text}, Rows: [][]page.Cell{{{
+			Lines: page.Difference([]string{text, "a"}, []string{text, "b", text}),
+		}}}},
 		page.Notices{Head: head, Each: []page.Notice{{
 			Level: page.Warn, Text: text, Since: time.Unix(1, 0), Until: time.Unix(2, 0), Do: text,
 			More: []page.Link{{Text: text, To: text}}, Forms: []page.Form{{Do: "order", Button: text}},
@@ -109,7 +112,7 @@ func all(text string) []page.Block {
 			Legend: []page.Mark{{page.Good, text, text, ""}},
 		},
 		page.Bars{Head: head, Unit: text, Bars: []page.Bar{{text, 1, text, false}, {text, -2, text, true}}},
-		page.Parts{Head: head, Whole: text, Parts: []page.Part{{text, text, 0.5, text}}},
+		page.Parts{Head: head, Whole: text, Parts: []page.Part{{text, text, 0.5, text, 3}}},
 		page.Words{Head: head, Each: []string{text}, Links: []page.Link{{Text: text, To: text}}},
 		page.Code{Head: head, Text: text},
 		page.Code{Head: head, Text: text, Folded: true},
@@ -118,6 +121,7 @@ func all(text string) []page.Block {
 			Fields: []page.Field{
 				{Name: "a", Label: text, Value: text, Hint: text},
 				page.Hidden("h", text),
+				{Name: "l", Label: text, Value: text, Hint: text, Long: true},
 				{Name: "c", Label: text, Value: text, Choices: []string{text}},
 				{Name: "t", Label: text, Checked: new(bool)},
 			},
@@ -146,7 +150,7 @@ func TestWhatCameFromOutsideIsTextInEveryBlock(t *testing.T) {
 			t.Errorf("%.30q changes the page: %d", text, status)
 		}
 		// What somebody typed stays in its field as it is, because it is sent again.
-		body = regexp.MustCompile(`value="[^"]*"|<option.*</option>`).ReplaceAllString(body, "")
+		body = regexp.MustCompile(`value="[^"]*"|<option.*</option>|(?s:<textarea.*?</textarea>)`).ReplaceAllString(body, "")
 		if strings.ContainsAny(body, "\u202e\x00") || len(body) > 300<<10 {
 			t.Errorf("%.30q: %d bytes", text, len(body))
 		}
@@ -288,6 +292,30 @@ func TestABrowserIsToldAtOnceAndThenNowAndAgain(t *testing.T) {
 	}
 	if _, once := get(t, c, "/page/live?once=yes"); once != `{"position":0}`+"\n" {
 		t.Fatalf("asked once it says %q", once)
+	}
+}
+
+func TestADifferenceIsWhatWasRemovedAndAdded(t *testing.T) {
+	for _, c := range [][3]string{
+		{"4", "8", "-4 +8"},
+		{"4", "4", "4"},
+		{"a,b,c", "a,x,y,c", "a -b +x +y c"},
+		{"a,b", "b,a", "-a -b +b +a"},
+		{"a,a", "a", "a -a"},
+		{"a", "a,a", "a +a"},
+		{"a,b", "", "-a -b"},
+		{"", "", ""},
+	} {
+		split := func(text string) []string {
+			return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+		}
+		var got []string
+		for _, l := range page.Difference(split(c[0]), split(c[1])) {
+			got = append(got, l.Sign+l.Text)
+		}
+		if strings.Join(got, " ") != c[2] {
+			t.Errorf("from %s to %s: %q, want %q", c[0], c[1], got, c[2])
+		}
 	}
 }
 

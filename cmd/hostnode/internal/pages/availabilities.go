@@ -27,22 +27,12 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 	}
 	v.AsOf = l.AsOf
 	t := page.Table{
-		Head: page.Head{ID: "availabilities", Note: "Slots are taken that fit one; open sales keep their terms."},
-		Heads: []string{
-			"Availability", "State", "Free", "Longest", "Least price", "Collateral left", "Until (chain)", "Sales",
-		},
+		Head:  page.Head{ID: "availabilities", Note: "Slots are taken that fit one; open sales keep their terms."},
+		Heads: availabilityHeads(),
 		Empty: "Nothing is on offer, so nothing is sold. Put space on offer below.",
 	}
 	for _, a := range l.Availabilities {
-		id := page.ID(a.ID, page.To("availabilities", a.ID))
-		id.Under = string(a.Member)
-		price := page.Number(q.Token.Price(a.MinPrice))
-		left := page.Number(q.Token.Amount(a.Remaining))
-		left.Under = "of " + q.Token.Amount(a.Collateral)
-		free := page.Number(cli.Size(a.FreeSize))
-		free.Under = "of " + cli.Size(a.TotalSize)
-		t.Row(id, offered(a, l.MarketTime), free, page.Number(cli.Span(a.DurationSeconds)), price, left,
-			page.Text(cli.Clock(a.Until)), page.Number(a.Reservations))
+		t.Row(availabilityRow(q, a, l.MarketTime)...)
 	}
 	add := page.Form{
 		Head: page.Head{
@@ -67,6 +57,25 @@ func availabilities(ctx context.Context, q *page.Asked) (v page.View, err error)
 	tried, err := preview(ctx, q)
 	v.Add(tryForm(q), tried)
 	return v, err
+}
+
+func availabilityHeads() []string {
+	return []string{
+		"Availability", "State", "Free", "Longest", "Least price", "Collateral left", "Until (chain)", "Sales",
+	}
+}
+
+func availabilityRow(q *page.Asked, a projections.Availability, now time.Time) []page.Cell {
+	id := page.ID(a.ID, page.To("availabilities", a.ID))
+	id.Under = string(a.Member)
+	left := page.Number(q.Token.Amount(a.Remaining))
+	left.Under = "of " + q.Token.Amount(a.Collateral)
+	free := page.Number(cli.Size(a.FreeSize))
+	free.Under = "of " + cli.Size(a.TotalSize)
+	return []page.Cell{
+		id, offered(a, now), free, page.Number(cli.Span(a.DurationSeconds)), page.Number(q.Token.Price(a.MinPrice)),
+		left, page.Text(never(a.Until)), page.Number(a.Reservations),
+	}
 }
 
 // tryForm asks what an offer would match. Its values are in the address, so that it can be asked again.

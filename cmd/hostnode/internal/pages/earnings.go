@@ -92,7 +92,7 @@ func listedBy(q *page.Asked) string {
 // days is the chart: what was earned, and what the days to come bring at most.
 func days(ctx context.Context, q *page.Asked) (page.Bars, error) {
 	b := page.Bars{
-		Head: page.Head{ID: "days", Title: "By day", Note: "In grey what is expected at most, on the last day."},
+		Head: page.Head{ID: "days", Title: "Day by day", Note: "In grey what is expected at most, on the last day."},
 		Unit: q.Token.Symbol,
 	}
 	some, err := api.ListDays.Ask(ctx, q.Backend, api.PageQuestion{Then: then(q), Paging: api.Paging{Limit: barsShown}})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
@@ -41,12 +42,12 @@ func transactions(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		if outcome.Under = q.Token.Told(x.Reason); x.Attempts > 1 {
 			outcome.Text += ", " + cli.Count(x.Attempts, "attempt")
 		}
-		block, gas := page.Text("–"), page.Text("–")
+		block, gas := page.Number("–"), page.Number("–")
 		if x.Block > 0 {
 			block, gas = page.Number(money.Grouped(fmt.Sprint(x.Block))), page.Number(money.Gas(x.FeeWei.String()))
 			block.Under = cli.Clock(x.MinedAt)
 		}
-		t.Row(page.At(x.IntendedAt), what, outcome, page.Number(x.Nonce), page.Text(cli.Clock(x.Deadline)), block, gas)
+		t.Row(page.At(x.IntendedAt), what, outcome, page.Number(x.Nonce), page.Chain(x.Deadline), block, gas)
 	}
 	v.Add(t)
 	return v, nil
@@ -132,7 +133,7 @@ func members(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		state.Under = fmt.Sprintf("start %d, %s", m.Epoch, cli.Clock(m.Since))
 		space := page.Number(cli.Size(m.Space.Quota))
 		space.Under = cli.Size(m.Space.Free) + " free on offer, " + cli.Size(m.Space.Stored) + " stored"
-		due, prover, behind := page.Text("–"), page.Text("–"), page.Text("–")
+		due, prover, behind := page.Number("–"), page.Number("–"), page.Number("–")
 		if w := m.Work; w != nil {
 			due, behind = page.Number(w.ProofsDue), page.Number(w.Behind)
 			prover = page.Number(fmt.Sprintf("%d %% busy of %d %%", w.ProverBusy, w.ProverMost))
@@ -171,26 +172,10 @@ func settings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		return v, err
 	}
 	v.AsOf = changes.AsOf
-	history := page.Table{
-		Head:  page.Head{ID: "history", Title: "What starts found changed", Note: newestFirst},
-		Heads: []string{"When", "Setting", "Before", "After", "Source"}, Empty: "No change is recorded.",
-		Next: q.More(changes.Next),
-	}
-	if key := q.Get("key"); key != "" {
-		history.Title += ": " + key
-		history.Filter = []page.Filter{{Text: "all settings", To: page.To("settings")}}
-	}
-	for _, c := range changes.Changes {
-		key := page.Cell{Text: c.Key, Code: true, To: page.To("settings") + "?key=" + c.Key, Under: string(c.Member)}
-		source := page.Text(cmp.Or(c.Source, "no such setting any more"))
-		source.Under = "version " + c.Version
-		after := quoted(c.After)
-		if c.Hidden {
-			after.Under = "what is hidden of it has changed"
-		}
-		history.Row(page.At(c.At), key, quoted(c.Before), after, source)
-	}
-	if q.Get("key") != "" || q.Get("cursor") != "" { // Of one, or further back.
+	of := q.Get("key")
+	history := settingChanges(of, changes.Changes)
+	history.Next = q.More(changes.Next)
+	if q.Get("cursor") != "" { // Further back.
 		v.Add(history)
 		return v, nil
 	}
@@ -206,15 +191,55 @@ func settings(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		Heads: []string{"Setting", "Value", "Source"}, Empty: "The process that answers does not say.",
 	}
 	for _, s := range all.Settings {
-		key := page.Cell{Text: s.Key, Code: true, To: page.To("settings") + "?key=" + s.Key, Under: s.About}
+		if of != "" && s.Key != of {
+			continue
+		}
+		key := page.Cell{Text: s.Key, Code: true, To: toSetting(s.Key), Under: s.About}
 		value := quoted(s.Value)
 		if s.Value != s.Default && s.Default != "" {
 			value.Under = "default: " + s.Default
 		}
 		t.Row(key, value, page.Text(s.Source))
 	}
+	if of == "" { // There are many.
+		v.Add(page.Words{
+			Head: page.Head{ID: "changes"}, Links: []page.Link{{Text: history.Title, To: "#" + history.ID}},
+		})
+	}
 	v.Add(t, history)
 	return v, nil
+}
+
+// settingChanges are the changes of a setting, or of all, with the lines that were removed and added. A list has a line
+// for each of its parts.
+func settingChanges(of string, all []projections.SettingChange) page.Table {
+	t := page.Table{
+		Head:  page.Head{ID: "history", Title: "What starts found changed", Note: newestFirst},
+		Heads: []string{"When", "Setting", "Change", "Source"}, Empty: "No change is recorded.",
+	}
+	if of != "" {
+		t.Title += ": " + of
+		t.Filter = []page.Filter{{Text: "all settings", To: page.To("settings")}}
+	}
+	lines := func(value string) []string { return strings.Split(cmp.Or(value, `""`), ",") }
+	for _, c := range all {
+		key := page.Cell{Text: c.Key, Code: true, To: toSetting(c.Key), Under: string(c.Member)}
+		source, after := page.Text(c.Source), lines(c.After)
+		if source.Under = "version " + c.Version; c.Source == "" {
+			source.Text, after = "no such setting any more", nil
+		}
+		change := page.Cell{Lines: page.Difference(lines(c.Before), after)}
+		if c.Hidden {
+			change.Under = "what is hidden of it has changed"
+		}
+		t.Row(page.At(c.At), key, change, source)
+	}
+	return t
+}
+
+// toSetting is the address of a setting.
+func toSetting(key string) string {
+	return page.To("settings") + "?" + url.Values{"key": {key}}.Encode()
 }
 
 // quoted is a value of a setting, which may be empty, or have many parts.

@@ -79,7 +79,11 @@ func well(s api.Status) page.Facts {
 	default:
 		f.Fact("Proving", page.Stands(page.Good, cli.Count(s.Earnings.Sales.Hosting, "hosted slot")))
 	}
-	f.Fact("Chain", chain(s.Chain))
+	if s.AsOf.Running {
+		f.Fact("Chain", chain(s.Chain))
+	} else {
+		f.Fact("Chain", page.Stands(page.Warn, "no host runs"))
+	}
 	if s.Record.Away {
 		f.Fact("Record", page.Stands(page.Bad, "the event store does not answer: "+s.Record.Reason))
 	} else {
@@ -255,19 +259,22 @@ func spaceOf(l projections.Ledger) page.Parts {
 		Head:  page.Head{ID: "space", Title: "Space"},
 		Whole: fmt.Sprintf("%s quota, %s of it not on offer", cli.Size(l.Quota), cli.Size(l.Unallocated)),
 	}
-	share := func(name string, bytes events.Bytes) {
+	if l.Quota == 0 {
+		p.Whole = "No quota is known yet."
+	}
+	share := func(colour int, name string, bytes events.Bytes) {
 		if bytes > 0 && l.Quota > 0 {
 			p.Parts = append(p.Parts, page.Part{
 				Name: name, Says: cli.Size(bytes), Share: float64(bytes) / float64(l.Quota),
-				To: page.To("availabilities"),
+				To: page.To("availabilities"), Colour: colour,
 			})
 		}
 	}
-	share("stored", l.Stored)
-	share("reserved", l.Reserved)
-	share("free on offer", l.Free)
-	share("overhead", l.Overhead)
-	share("sectors and pieces", l.Sectors+l.Pieces)
+	share(0, "stored", l.Stored)
+	share(1, "reserved", l.Reserved)
+	share(2, "free on offer", l.Free)
+	share(3, "overhead", l.Overhead)
+	share(4, "sectors and pieces", l.Sectors+l.Pieces)
 	return p
 }
 
@@ -311,7 +318,7 @@ func duty(d api.Duty) []page.Cell {
 	if d.State == api.DutyLate {
 		state = page.Stands(page.Bad, "late")
 	}
-	until := page.Text(cli.Clock(d.Deadline)) // Of the chain, which may go differently from the browser's clock.
+	until := page.Chain(d.Deadline)
 	until.Under = "period " + fmt.Sprint(d.Period) + slack(d.SlackSeconds)
 	return []page.Cell{page.Text(what), of, state, until}
 }

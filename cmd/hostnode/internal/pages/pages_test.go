@@ -10,23 +10,19 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-	"github.com/sirupsen/logrus/hooks/test"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hostnode/hostnode/cmd/hostnode/internal/access"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/machines"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/page"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/page/pagetest"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/pages"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
@@ -39,15 +35,9 @@ var (
 	began = time.Date(2025, 6, 15, 15, 6, 40, 0, time.UTC) // when the sale of the history does
 )
 
-// site is what a browser is shown of a host that has sold two slots, one of which it hosts, and refused one.
-type site struct {
-	testing.TB
-	handler http.Handler
-	token   string
-}
-
-// shown writes a record in which each text that comes from outside is said, and serves its pages.
-func shown(t testing.TB, said string) site {
+// shown opens the pages of a host that has sold two slots, one of which it hosts, and refused one. In its record each
+// text that comes from outside is said.
+func shown(t testing.TB, said string) pagetest.Browser {
 	t.Helper()
 	dir := t.TempDir()
 	cfg := api.OfflineConfig{
@@ -82,17 +72,7 @@ func shown(t testing.TB, said string) site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = host.Close() })
-	log, _ := test.NewNullLogger()
-	s := page.New(pages.All(machines.Pages()), logrus.NewEntry(log))
-	s.Answer(host)
-	tokens := access.In(filepath.Join(t.TempDir(), "tokens.json"), time.Now)
-	secret, err := tokens.New(t.Context(), "anna", access.Operate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := config.Default().API
-	c.Listen, c.RequestsPerSecond, c.Burst = "127.0.0.1:8090", 1e6, 1e6
-	return site{t, access.Guard(s, access.Config{API: c, Tokens: tokens, Log: logrus.NewEntry(log)}), secret}
+	return pagetest.Open(t, host)
 }
 
 const offered = "0xa100000000000000000000000000000000000000000000000000000000000000"
@@ -177,51 +157,16 @@ func (r record) write(said string) {
 		r.event(&messages.SlotsRefused{
 			At: at(0), RequestId: requestOf(3).String(), SlotIndices: []uint64{1}, Criterion: "price", Reason: said,
 		}),
+		r.event(&messages.SlotsRefused{
+			At: at(0), RequestId: requestOf(5).String(), SlotIndices: []uint64{1}, Criterion: "collateral-at-risk",
+			Reason: said,
+		}),
 		r.event(&messages.SlotsQueued{
 			At: at(0), RequestId: requestOf(4).String(), SlotIndices: []uint64{1}, SlotSize: 1 << 20, DatasetSize: 1 << 22,
 			Profitability: "1000", Collateral: "5", Expiry: at(time.Hour), MarketRevision: 1,
 		}),
 		r.event(&messages.ClientAvoided{At: at(0), Client: me.String(), Until: at(time.Hour), Reason: said}),
 		r.event(&messages.QueuePaused{At: at(0), Reason: said, ByOperator: true}))
-}
-
-// get asks for a page, and returns it as it is sent.
-func (s site) get(path string) (status int, body string, head http.Header) {
-	s.Helper()
-	return s.do(httptest.NewRequest(http.MethodGet, path, nil))
-}
-
-// post gives an order of a page.
-func (s site) post(path string, fields ...string) (status int, body string, head http.Header) {
-	s.Helper()
-	form := url.Values{}
-	for i := 0; i+1 < len(fields); i += 2 {
-		form.Set(fields[i], fields[i+1])
-	}
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Sec-Fetch-Site", "same-origin")
-	return s.do(r)
-}
-
-func (s site) do(r *http.Request) (status int, body string, head http.Header) {
-	s.Helper()
-	r.Host, r.RemoteAddr = "127.0.0.1:8090", "127.0.0.1:50000"
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	answer := httptest.NewRecorder()
-	s.handler.ServeHTTP(answer, r)
-	return answer.Code, answer.Body.String(), answer.Header()
-}
-
-var (
-	inTags = regexp.MustCompile(`(?s)<[^>]*>`)
-	spaces = regexp.MustCompile(`\s+`)
-)
-
-// text is what a person reads of a page.
-func text(body string) string {
-	_, main, _ := strings.Cut(body, "<main")
-	return spaces.ReplaceAllString(html.UnescapeString(inTags.ReplaceAllString(main, " ")), " ")
 }
 
 // addresses are those of all pages, each about something that is there.
@@ -233,7 +178,7 @@ func addresses() (all []string) {
 			all = append(all, page.Root+at)
 		}
 	}
-	return append(all, page.To("sales", slotOf(1).String()), page.To("sales", slotOf(3).String()),
+	return append(all, page.To("sales", slotOf(1).String()), page.To("sales", slotOf(3).String()), page.To("sales", slotOf(5).String()),
 		page.To("queue")+"?slot="+slotOf(3).String(), page.To("earnings")+"?by=slot", page.To("earnings")+"?by=availability",
 		page.To("earnings.csv")+"?by=slot", page.To("proofs")+"?outcome=missed", page.To("transactions")+"?outcome=failed",
 		page.To("settings")+"?key=sales.maxWorkers", page.To("machines", events.CategorySlotQueue),
@@ -241,7 +186,7 @@ func addresses() (all []string) {
 }
 
 func TestPagesSayWhatIsSo(t *testing.T) {
-	s := shown(t, "the disk was slow")
+	b := shown(t, "the disk was slow")
 	short := func(id fmt.Stringer) string { return id.String()[:10] }
 	for path, wants := range map[string][]string{
 		"overview": {"Needs you", "Money of this month", "paused"},
@@ -269,28 +214,39 @@ func TestPagesSayWhatIsSo(t *testing.T) {
 		"transactions":                                                          {"failed", "the disk was slow", "fill:"},
 		"ledger":                                                                {"At stake", "10 GiB", "the host"},
 		"members":                                                               {"the host", "silent", "the disk was slow"},
-		"settings":                                                              {"sales.maxWorkers", "How many slots at once.", "the disk was slow", "4"},
+		"settings":                                                              {"sales.maxWorkers", "How many slots at once.", "- removed: 4 + added: the disk was slow"},
 		"system":                                                                {"Event store", "31337", "No work is left alone"},
 	} {
-		status, body, head := s.get(page.Root + path)
-		if status != http.StatusOK || !strings.HasPrefix(head.Get("Content-Type"), "text/html") {
-			t.Errorf("%s: %d: %.300s", path, status, text(body))
-			continue
-		}
-		for _, want := range wants {
-			if said := text(body); !strings.Contains(said, want) {
-				t.Errorf("%s does not say %q:\n%s", path, want, said)
-			}
-		}
+		b.Shows(t, page.Root+path, wants...)
 	}
 }
 
+func TestARefusalLeadsToWhatDecidedIt(t *testing.T) {
+	b := shown(t, "the request pays 1, availability 0xa1000000 wants at least 2")
+	refused := page.To("sales", slotOf(3).String())
+	b.Shows(t, refused, "The availabilities that did not take it", "0xa1000000 refused it: price OK on offer",
+		"Warning 2 base units/byte/s")
+	b.Shows(t, page.To("sales", slotOf(5).String()), "What decides this", "sales.maxCollateralAtRisk")
+	for path, want := range map[string]string{
+		refused:                               `href="` + page.To("availabilities", offered) + `#set"`,
+		page.To("sales", slotOf(5).String()):  `href="/page/settings?key=sales.maxCollateralAtRisk"`,
+		page.To("availabilities", offered):    `id="set"`,
+		"/page/settings?key=sales.maxWorkers": "How many slots at once.",
+	} {
+		if _, body := b.Get(t, path); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s", path, want)
+		}
+	}
+	b.Ordered(t, page.To("availabilities"), form("do", "remove", "id", offered))
+	b.Shows(t, refused, "Nothing is on offer.", "Put space on offer")
+}
+
 func TestFilteredSalesAreThoseOfTheFilter(t *testing.T) {
-	s := shown(t, "slow")
+	b := shown(t, "slow")
 	for query, want := range map[string]byte{
 		"state=Finished": 1, "request=" + requestOf(2).String(): 2,
 	} {
-		_, body, _ := s.get(page.To("sales") + "?" + query)
+		_, body := b.Get(t, page.To("sales")+"?"+query)
 		for _, n := range []byte{1, 2} {
 			if got := strings.Contains(body, page.To("sales", slotOf(n).String())); got != (n == want) {
 				t.Errorf("with %s sale %d is listed: %v", query, n, got)
@@ -306,7 +262,7 @@ var hostile = `=HYPERLINK("x")<img src=x onerror=alert(1)>"><script>alert(2)</sc
 // TestWhatComesFromOutsideIsText has each page of a host whose record is full of hostile texts, and each value of an
 // address, show them as text.
 func TestWhatComesFromOutsideIsText(t *testing.T) {
-	s := shown(t, hostile)
+	b := shown(t, hostile)
 	all := addresses()
 	for _, at := range []string{
 		"sales?state=%s", "sales?request=%s", "sales?cursor=%s", "sales/%s", "queue?slot=%s", "queue?from=%s",
@@ -317,7 +273,8 @@ func TestWhatComesFromOutsideIsText(t *testing.T) {
 	}
 	var told int
 	for _, at := range all {
-		status, body, head := s.get(at)
+		answer := b.Send(t, httptest.NewRequest(http.MethodGet, at, nil))
+		status, body, head := answer.Code, answer.Body.String(), answer.Header()
 		if len(body) > 300_000 {
 			t.Errorf("%.100s has %d bytes", at, len(body))
 		}
@@ -342,28 +299,34 @@ func TestWhatComesFromOutsideIsText(t *testing.T) {
 }
 
 func TestFilesAreNoFormulas(t *testing.T) {
-	s := shown(t, "slow")
-	status, body, head := s.get(page.To("earnings.csv") + "?by=slot")
-	if status != http.StatusOK || head.Get("Content-Disposition") != "attachment; filename=earnings-by-slot.csv" {
-		t.Fatalf("%d %v", status, head)
+	b := shown(t, "slow")
+	answer := b.Send(t, httptest.NewRequest(http.MethodGet, page.To("earnings.csv")+"?by=slot", nil))
+	head := answer.Header()
+	if answer.Code != http.StatusOK || head.Get("Content-Disposition") != "attachment; filename=earnings-by-slot.csv" {
+		t.Fatalf("%d %v", answer.Code, head)
 	}
+	body := answer.Body.String()
 	lines := strings.Split(strings.TrimSpace(body), "\n")
 	if len(lines) != 3 || !strings.Contains(body, slotOf(1).String()) || !strings.Contains(body, ",1000000,26214,") {
 		t.Errorf("%s", body)
 	}
 }
 
+// form are the values of a form, by pairs.
+func form(fields ...string) url.Values {
+	all := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		all.Set(fields[i], fields[i+1])
+	}
+	return all
+}
+
 func TestOrdersOfPagesAreDone(t *testing.T) {
-	s := shown(t, "slow")
+	b := shown(t, "slow")
 	order := func(path, done string, fields ...string) {
 		t.Helper()
-		status, body, head := s.post(page.Root+path, fields...)
-		if status != http.StatusSeeOther {
-			t.Errorf("%s %v: %d %.400s", path, fields, status, text(body))
-			return
-		}
-		if _, body, _ = s.get(head.Get("Location")); !strings.Contains(text(body), done) {
-			t.Errorf("%s %v does not say %q: %.400s", path, fields, done, text(body))
+		if said := b.Ordered(t, page.Root+path, form(fields...)); !strings.Contains(said, done) {
+			t.Errorf("%s %v does not say %q: %.400s", path, fields, done, said)
 		}
 	}
 	const id = "0xb200000000000000000000000000000000000000000000000000000000000000"
@@ -375,7 +338,7 @@ func TestOrdersOfPagesAreDone(t *testing.T) {
 	order("availabilities/"+id, "disabled", "do", "disable", "id", id)
 	order("availabilities/"+id, "on offer", "do", "enable", "id", id)
 	order("availabilities", "It is removed.", "do", "remove", "id", id)
-	if _, body, _ := s.get(page.To("availabilities")); strings.Contains(body, id) {
+	if _, body := b.Get(t, page.To("availabilities")); strings.Contains(body, id) {
 		t.Error("it is still listed")
 	}
 	for _, wrong := range [][]string{
@@ -386,9 +349,9 @@ func TestOrdersOfPagesAreDone(t *testing.T) {
 		{"availabilities/" + offered, "price: ", "do", "set", "id", offered, "price", "0.5"},
 		{"system", "", "do", "retry", "work", "sale:none"}, // No host runs.
 	} {
-		status, body, _ := s.post(page.Root+wrong[0], wrong[2:]...)
+		status, body := b.Post(t, page.Root+wrong[0], form(wrong[2:]...))
 		if status < 400 || status >= 500 && wrong[0] != "system" || !strings.Contains(html.UnescapeString(body), wrong[1]) {
-			t.Errorf("%v: %d %.400s", wrong, status, text(body))
+			t.Errorf("%v: %d %.400s", wrong, status, pagetest.Text(body))
 		}
 	}
 }

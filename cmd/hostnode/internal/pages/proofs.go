@@ -73,7 +73,7 @@ func proofTable(
 			why.Under = "it cost " + q.Token.Amount(p.Slashed)
 		}
 		t.Row(page.ID(p.Slot, page.To("sales", p.Slot)), page.Stands(marks[p.Outcome].Level, string(p.Outcome)),
-			page.Number(p.Period), page.Text(cli.Clock(p.Deadline)), page.Number(took), why)
+			page.Number(p.Period), page.Chain(p.Deadline), page.Number(took), why)
 	}
 	t.Next = q.More(some.Next)
 	if q.Get("outcome") != "" {
@@ -175,7 +175,7 @@ func slotMap(q *page.Asked, newest []api.SlotProof) page.Strip {
 	for _, slot := range order[:min(len(order), mapSlots)] {
 		strip.Rows = append(strip.Rows, *rows[slot])
 	}
-	strip.Note = fmt.Sprintf("The newest %d proofs, by slot and period; those that missed one come first.", len(newest))
+	strip.Note = "By slot and period, the newest " + cli.Count(len(newest), "proof") + "; slots that missed one first."
 	if more := len(order) - mapSlots; more > 0 {
 		strip.Note += fmt.Sprintf(" %s not shown.", cli.Plural(more, "slot is", "slots are"))
 	}

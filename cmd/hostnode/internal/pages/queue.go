@@ -136,7 +136,7 @@ func waitingSlots(ctx context.Context, q *page.Asked) (page.Table, error) {
 			waits.Under = "looked at again " + cli.Clock(s.RetryAt)
 		}
 		t.Row(page.Number(s.Position), slot, page.Number(q.Token.Amount(s.Profitability)),
-			page.Number(q.Token.Amount(s.Collateral)), page.Text(cli.Clock(s.ExpiresAt)), waits)
+			page.Number(q.Token.Amount(s.Collateral)), page.Chain(s.ExpiresAt), waits)
 	}
 	if next := from + api.DefaultPage; next <= min(some.Length, api.MaxPosition-api.DefaultPage+1) {
 		t.Next = &page.Link{Text: "More", To: q.With("from", fmt.Sprint(next))}
@@ -159,7 +159,7 @@ func refusals(q *page.Asked, id, title, note string, all []projections.Refusals)
 			requests = money.Grouped(fmt.Sprint(r.Requests))
 		}
 		t.Row(page.Text(r.Criterion), page.Number(requests), page.Number(money.Grouped(fmt.Sprint(r.Slots))),
-			page.Text(cli.Clock(r.LastAt)), last)
+			page.Chain(r.LastAt), last)
 	}
 	return t
 }

@@ -81,7 +81,7 @@ func saleRow(q *page.Asked, s projections.Sale, expected events.Amount) []page.C
 		atMost = q.Token.Amount(expected.String())
 	}
 	return []page.Cell{
-		slot, stateOf(s), page.Text(cli.Clock(s.Since)), waits, proofsOf(s.Proofs),
+		slot, stateOf(s), page.Chain(s.Since), waits, proofsOf(s.Proofs),
 		page.Number(q.Token.Amount(s.Collateral.Committed)), page.Number(q.Token.Amount(s.NetEarning)),
 		page.Number(atMost),
 	}
@@ -132,7 +132,9 @@ func ofSale(ctx context.Context, q *page.Asked) (v page.View, err error) {
 	if story.Offered != nil {
 		v.Title = "Slot " + cli.Short(story.Offered.Slot)
 		v.Add(notSold(q, story)...)
-		return v, nil
+		decides, err := refusedBy(ctx, q, story.Moments)
+		v.Add(decides...)
+		return v, err
 	}
 	now := story.Attempts[len(story.Attempts)-1]
 	v.Title = "Slot " + cli.Short(now.Slot)
@@ -147,6 +149,13 @@ func ofSale(ctx context.Context, q *page.Asked) (v page.View, err error) {
 		v.Add(trouble)
 	}
 	v.Add(page.Join{Each: []page.Block{factsOf(q, now), moneyOf(q, now, story.PaysAtMost)}})
+	if now.Over && now.Reason != "" {
+		decides, err := refusedBy(ctx, q, story.Moments)
+		if err != nil {
+			return v, err
+		}
+		v.Add(decides...)
+	}
 	strip, err := periodsOf(ctx, q, now.Slot)
 	if err != nil {
 		return v, err
@@ -168,7 +177,7 @@ func notSold(q *page.Asked, s api.Story) []page.Block {
 	o, last := s.Offered, s.Moments[len(s.Moments)-1]
 	f := page.Facts{Head: page.Head{ID: "facts", Title: "Not sold"}}
 	f.Fact("Why", page.Stands(page.Warn, q.Token.Told(last.Sentence)))
-	f.Fact("Since (chain)", page.Text(cli.Clock(last.At)))
+	f.Fact("Since (chain)", page.Chain(last.At))
 	f.Fact("Slot", page.Cell{Text: o.Slot, Code: true})
 	f.Fact("Of", page.Cell{Text: fmt.Sprintf("slot %d of request %s", o.SlotIndex, o.Request), To: sold(o.Request)})
 	line := page.Timeline{Head: page.Head{ID: "story", Title: "What the queue did with it", Note: newestFirst}}
@@ -193,7 +202,7 @@ func told(q *page.Asked, m projections.Moment) string {
 func factsOf(q *page.Asked, s projections.Sale) page.Facts {
 	f := page.Facts{Head: page.Head{ID: "facts", Title: "How it stands"}}
 	f.Fact("State", stateOf(s))
-	f.Fact("Since (chain)", page.Text(cli.Clock(s.Since)))
+	f.Fact("Since (chain)", page.Chain(s.Since))
 	if s.Over {
 		f.Fact("Ended because", page.Text(q.Token.Told(s.Reason)))
 	} else {

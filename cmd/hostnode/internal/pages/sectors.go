@@ -163,11 +163,11 @@ func windowsAhead(ctx context.Context, q *page.Asked) (page.Table, error) {
 		}
 		which := append(at[one.Deadline], one.Subject)
 		if at[one.Deadline] = which; len(which) == 1 {
-			until := page.Text(cli.Clock(one.Deadline)) // Of the chain, like all times of duties.
+			until := page.Chain(one.Deadline)
 			if until.Under = strings.TrimPrefix(slack(one.SlackSeconds), ", "); one.State == api.DutyLate {
 				until.Level = page.Bad
 			}
-			t.Row(page.Text(cli.Clock(one.Opens)), until, page.Number(one.Period),
+			t.Row(page.Chain(one.Opens), until, page.Number(one.Period),
 				page.Cell{At: one.Deadline}, page.Cell{})
 		}
 	}
@@ -227,6 +227,9 @@ func sectorNotice(q *page.Asked, a api.Sector) page.Notices {
 	n := page.Notice{
 		Level: stands.Level, Text: stands.Text + "; waits for " + q.Token.Told(sectorWaits(s, a.Now)), Since: s.Since,
 		Until: s.PausedUntil, Do: losses(q, a.Now),
+	}
+	if s.Over {
+		n.Text = stands.Text
 	}
 	if s.Step != "" && !s.Over && s.Parked == "" && s.PausedUntil.IsZero() {
 		n.Text = stands.Text + "; works on " + sectorWaits(s, a.Now)

@@ -34,7 +34,7 @@ func TestSectorsAreShownThoseAtRiskFirst(t *testing.T) {
 	if _, body := b.Get(t, "/page/sectors?state=Proving"); strings.Contains(pagetest.Text(body), "a person:") {
 		t.Error("the state is not chosen")
 	}
-	b.Shows(t, "/page/sectors/1", "Removed; waits for nothing since 2023-11-14 22:16:46Z",
+	b.Shows(t, "/page/sectors/1", "Removed since 2023-11-14 22:16:46Z",
 		"4,000 base units returned, 1,000 base units lost", "baga6ea4seaqz1024 1 KiB 0 B zeros", "Diagnose 4 1s 4s",
 		"SectorParked: reason its pieces cannot be sealed", "because of operator")
 	b.Shows(t, "/page/sectors/2", "What can be done is below.", "Remove its data", "Put it into a state")

@@ -132,14 +132,15 @@ func Open(t testing.TB, b api.Backend) Browser {
 	secret, err := tokens.New(t.Context(), "anna", access.Operate)
 	check(t, err)
 	set := config.Default().API
-	set.Listen = "127.0.0.1:0"
+	set.Listen, set.RequestsPerSecond, set.Burst = "127.0.0.1:0", 1e6, 1e6
 	return Browser{access.Guard(site, access.Config{API: set, Tokens: tokens, Log: logrus.NewEntry(log)}), secret}
 }
 
 // Get opens a page.
 func (b Browser) Get(t testing.TB, path string) (status int, body string) {
 	t.Helper()
-	return b.do(t, httptest.NewRequest(http.MethodGet, path, nil))
+	answer := b.Send(t, httptest.NewRequest(http.MethodGet, path, nil))
+	return answer.Code, answer.Body.String()
 }
 
 // Shows opens a page, and is an error if it does not say what is wanted.
@@ -160,19 +161,37 @@ func (b Browser) Shows(t testing.TB, path string, want ...string) {
 // Post sends a form.
 func (b Browser) Post(t testing.TB, path string, form url.Values) (status int, body string) {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return b.do(t, r)
+	answer := b.Send(t, Form(path, form))
+	return answer.Code, answer.Body.String()
 }
 
-func (b Browser) do(t testing.TB, r *http.Request) (status int, body string) {
+// Ordered sends a form whose order must be done, opens the page that follows, and says what is read there.
+func (b Browser) Ordered(t testing.TB, path string, form url.Values) string {
+	t.Helper()
+	answer := b.Send(t, Form(path, form))
+	if answer.Code != http.StatusSeeOther {
+		t.Fatalf("%s %v: %d %.400s", path, form, answer.Code, Text(answer.Body.String()))
+	}
+	_, body := b.Get(t, answer.Header().Get("Location"))
+	return Text(body)
+}
+
+// Form is the request that sends a form.
+func Form(path string, form url.Values) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return r
+}
+
+// Send sends a request as the browser does.
+func (b Browser) Send(t testing.TB, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	r.Host = "127.0.0.1"
 	r.Header.Set("Authorization", "Bearer "+b.Secret)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	w := httptest.NewRecorder()
 	b.Handler.ServeHTTP(w, r)
-	return w.Code, w.Body.String()
+	return w
 }
 
 var (
