@@ -23,8 +23,8 @@ import (
 
 // This file asks the services that a host may need: the event store, and etcd.
 
-// askRecord is about the event store. It opens no embedded store: a host that runs has it, and says itself when it is away; and without a host,
-// opening it may mend it.
+// askRecord is about the event store. It opens no embedded store: a host that runs has it, and says itself when it is
+// away; and without a host, opening it may mend it.
 func (e *exam) askRecord(ctx context.Context, running bool) ([]Finding, error) {
 	is := func(name, how string) []Finding { return []Finding{found("%s: %s", name, how)} }
 	spec := stores.FromConfig(e.Config)
