@@ -20,7 +20,7 @@ const (
 	// ignored and the views are built again, so no upgrade is needed. Every change of
 	// a view or of a core's state needs a new version; where the types show the
 	// change, a test demands it (testdata/shape.golden).
-	checkpointSchema = 26
+	checkpointSchema = 27
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to build the views again.
 	maxCheckpointBytes = 2 << 30

@@ -50,6 +50,7 @@ func commitments(size int) sides {
 // aggregates are the same pieces as an aggregate here and there.
 type aggregates struct {
 	pieces []segment.Piece
+	at     map[commd.Node]int // as the ledger of pieces has it
 	infos  []abi.PieceInfo
 	ours   *segment.Aggregate
 	theirs *datasegment.Aggregate
@@ -57,12 +58,15 @@ type aggregates struct {
 }
 
 func newAggregates(count int) (a *aggregates, err error) {
-	a = &aggregates{}
+	a = &aggregates{at: map[commd.Node]int{}}
 	rng := rand.New(rand.NewPCG(uint64(count), 0))
 	for range count {
 		a.pieces = append(a.pieces, segment.Piece{Root: randomRoot(rng), Size: pieceSize})
 	}
 	a.pieces = segment.Order(a.pieces)
+	for i, p := range a.pieces {
+		a.at[p.Root] = i
+	}
 	a.infos, err = infos(a.pieces)
 	return a, err
 }
@@ -93,10 +97,7 @@ func (a *aggregates) position() int {
 func (a *aggregates) proofs() sides {
 	return sides{
 		here: func() error {
-			i, err := a.ours.Find(a.pieces[a.position()].Root, pieceSize)
-			if err == nil {
-				_, err = a.ours.Proof(i)
-			}
+			_, err := a.ours.Proof(a.at[a.pieces[a.position()].Root])
 			return err
 		},
 		there: func() error {

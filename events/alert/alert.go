@@ -122,17 +122,19 @@ func (a Alert) news(t Told) bool { return t.Severity < a.Severity || a.Moment &&
 
 // Mute keeps alerts of a kind from being delivered. Subject empty: any.
 type Mute struct {
-	Kind, Subject string
-	Until         time.Time
-	By, Reason    string
+	Kind    string    `json:"kind"`
+	Subject string    `json:"subject,omitempty"`
+	Until   time.Time `json:"until"`
+	By      string    `json:"by"`
+	Reason  string    `json:"reason"`
 }
 
 // Channel is a way by which alerts are delivered.
 type Channel struct {
-	Name     string
-	Failures uint32    // in a row
-	Retry    time.Time // the next try
-	Reason   string    // of the newest failure
+	Name     string    `json:"name"`
+	Failures uint32    `json:"failures,omitempty"` // in a row
+	Retry    time.Time `json:"retry,omitzero"`     // the next try
+	Reason   string    `json:"reason,omitempty"`   // of the newest failure
 }
 
 // State is what is known of the alerts of a host. Evolve does not change the State that it gets.

@@ -67,7 +67,12 @@ type shard struct {
 }
 
 // Group is what pieces of one group have, in padded bytes.
-type Group struct{ Queued, Aggregated, Approved, Refused uint64 }
+type Group struct {
+	Queued     uint64 `json:"queued"`
+	Aggregated uint64 `json:"aggregated"`
+	Approved   uint64 `json:"approved"`
+	Refused    uint64 `json:"refused"`
+}
 
 func (g *Group) of(s Status) *uint64 {
 	return []*uint64{&g.Queued, &g.Aggregated, &g.Approved, &g.Refused}[s]

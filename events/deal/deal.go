@@ -22,22 +22,28 @@ import (
 // Event is what is recorded of a deal.
 type Event = messages.DealEvent
 
-// State is one deal.
+// State is one deal, also as it is shown.
 type State struct {
-	Status events.DealStatus // empty: it was not offered
-	Broker string
-	Size   uint64 // of the aggregate, padded
-	Deal   string // how the broker calls it
+	Status events.DealStatus `json:"status"` // empty: it was not offered
+	Broker string            `json:"broker"`
+	Size   uint64            `json:"size"`           // of the aggregate, padded
+	Deal   string            `json:"deal,omitempty"` // how the broker calls it
 	// Inserted is when it was offered, Signed when the broker got what it asked for, Processed when it became final.
-	Inserted, Signed, Processed time.Time
-	// Bad are the pieces because of which it was rejected, by their CIDs, Reason says why, and By who, if a person did.
-	Bad        []string
-	Reason, By string
+	Inserted  time.Time `json:"inserted"`
+	Signed    time.Time `json:"signed,omitzero"`
+	Processed time.Time `json:"processed,omitzero"`
+	// Bad are the pieces because of which it was rejected, by their CIDs, and BadPieces is how many they are: what is
+	// shown has the first ones. Reason says why, and By who, if a person did.
+	Bad       []string `json:"bad,omitempty"`
+	BadPieces int      `json:"badPieces,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+	By        string   `json:"by,omitempty"`
 	// Doubts counts what was not believed; Doubted is the newest.
-	Doubts  int
-	Doubted string
-
-	Part, Parts uint32 // of the list of bad pieces
+	Doubts  int    `json:"timesDoubted,omitempty"`
+	Doubted string `json:"doubted,omitempty"`
+	// Part and Parts are of the list of bad pieces.
+	Part  uint32 `json:"-"`
+	Parts uint32 `json:"-"`
 }
 
 // Final reports whether nothing changes any more.
@@ -181,12 +187,12 @@ func Evolve(s State, e Event) State {
 		s.Status, s.Deal, s.Signed = events.DealSigned, e.GetDeal(), e.GetAt().AsTime()
 	case *messages.DealApproved:
 		s.Status, s.Processed, s.Deal = events.DealApproved, e.GetAt().AsTime(), cmp.Or(e.GetDeal(), s.Deal)
-		s.Bad = nil // Of a list without its last part.
+		s.Bad, s.BadPieces = nil, 0 // Of a list without its last part.
 	case *messages.DealRejected:
 		if s.Part, s.Parts = e.GetPart(), e.GetParts(); s.Part <= 1 {
-			s.Bad = nil
+			s.Bad, s.BadPieces = nil, 0
 		}
-		s.Bad = append(s.Bad, e.GetBad()...)
+		s.Bad, s.BadPieces = append(s.Bad, e.GetBad()...), s.BadPieces+len(e.GetBad())
 		if s.Part == s.Parts {
 			s.Status, s.Processed, s.Deal = events.DealRejected, e.GetAt().AsTime(), cmp.Or(e.GetDeal(), s.Deal)
 			s.Reason, s.By = e.GetReason(), e.GetBy()

@@ -1,6 +1,7 @@
 package aggregation
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ type Cargo struct {
 	Approved   int `json:"approved"`
 	Refused    int `json:"refused"`
 	// Groups has the padded bytes of each group.
-	Groups map[string]Group `json:"groups"`
+	Groups map[string]cargo.Group `json:"groups"`
 	// OldestQueued is when the oldest piece was queued that is queued still.
 	OldestQueued time.Time `json:"oldestQueued,omitzero"`
 	Queue        []Piece   `json:"queue"`    // the first 1,000, by priority
@@ -31,14 +32,6 @@ type Cargo struct {
 	Ferries []Ferry `json:"ferries"`
 	// State is what all of this was made from, for what else is asked in this process. It must not be changed.
 	State cargo.State `json:"-"`
-}
-
-// Group is what pieces of a group have, in padded bytes.
-type Group struct {
-	Queued     uint64 `json:"queued"`
-	Aggregated uint64 `json:"aggregated"`
-	Approved   uint64 `json:"approved"`
-	Refused    uint64 `json:"refused"`
 }
 
 // Piece is a queued piece.
@@ -114,11 +107,8 @@ func (v *cargoView) Rows() any {
 func cargoRow(s cargo.State) Cargo {
 	row := Cargo{
 		Queued: s.Counts[cargo.Queued], Aggregated: s.Counts[cargo.Aggregated], Approved: s.Counts[cargo.Approved],
-		Refused: s.Counts[cargo.Refused], Groups: map[string]Group{}, Queue: []Piece{}, Ferries: []Ferry{},
+		Refused: s.Counts[cargo.Refused], Groups: maps.Clone(s.Groups), Queue: []Piece{}, Ferries: []Ferry{},
 		Isolated: len(s.Shown().Isolated), State: s,
-	}
-	for name, g := range s.Groups {
-		row.Groups[name] = Group(g)
 	}
 	row.OldestQueued, _ = s.Oldest()
 	for _, priority := range s.Waiting(most) {

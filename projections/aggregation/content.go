@@ -27,25 +27,17 @@ type Content struct {
 	Link string `json:"link"` // its CAR CID
 	// At is when it was requested, Size its bytes, Group whose it is: absent, if it was settled long ago and is read
 	// again.
-	At      time.Time `json:"at,omitzero"`
-	Since   time.Time `json:"since"` // it waits, or is refused
-	Size    uint64    `json:"size,omitempty"`
-	Group   string    `json:"group,omitempty"`
-	Source  Source    `json:"source,omitzero"` // the newest
-	Sources int       `json:"sources"`
-	Retries int       `json:"retries,omitempty"`
+	At      time.Time            `json:"at,omitzero"`
+	Since   time.Time            `json:"since"` // it waits, or is refused
+	Size    uint64               `json:"size,omitempty"`
+	Group   string               `json:"group,omitempty"`
+	Source  events.ContentSource `json:"source,omitzero"` // the newest
+	Sources int                  `json:"sources"`
+	Retries int                  `json:"retries,omitempty"`
 	// WaitsFor says for what, Code and Detail why it is refused.
 	WaitsFor string `json:"waitsFor,omitempty"`
 	Code     string `json:"code,omitempty"`
 	Detail   string `json:"detail,omitempty"`
-}
-
-// Source is where the bytes of a CAR are.
-type Source struct {
-	BucketName   string `json:"bucketName,omitempty"`
-	BucketRegion string `json:"bucketRegion,omitempty"`
-	Key          string `json:"key"`
-	BucketURL    string `json:"bucketUrl,omitempty"`
 }
 
 // contents is the fold behind the view.
@@ -71,11 +63,11 @@ func (c *contents) fold(r events.Recorded, e messages.ContentEvent) {
 	case *messages.ContentRequested:
 		c.wait(Content{
 			Link: link, At: e.GetAt().AsTime(), Since: e.GetAt().AsTime(), Size: e.GetSize(), Group: e.GetGroup(),
-			Source: Source(content.SourceOf(e.GetSource())), Sources: 1,
+			Source: content.SourceOf(e.GetSource()), Sources: 1,
 		})
 	case *messages.ContentSourceAdded:
 		if w := c.waits[link]; w != nil {
-			w.Source = Source(content.SourceOf(e.GetSource()))
+			w.Source = content.SourceOf(e.GetSource())
 			w.Sources++
 		}
 	case *messages.ContentAccepted:

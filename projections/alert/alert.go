@@ -62,22 +62,11 @@ type Alert struct {
 	Reason       string    `json:"reason,omitempty"` // why it is cleared
 }
 
-// Mute keeps alerts from being delivered.
-type Mute struct {
-	Kind    string    `json:"kind"`
-	Subject string    `json:"subject,omitempty"`
-	Until   time.Time `json:"until"`
-	By      string    `json:"by"`
-	Reason  string    `json:"reason"`
-}
-
-// Channel is a way by which alerts go out.
-type Channel struct {
-	Name     string    `json:"name"`
-	Failures uint32    `json:"failures,omitempty"` // in a row
-	Retry    time.Time `json:"retry,omitzero"`
-	Reason   string    `json:"reason,omitempty"` // of the newest failure
-}
+// Mute and Channel are shown as the core has them.
+type (
+	Mute    = alert.Mute
+	Channel = alert.Channel
+)
 
 // keptCleared is how many cleared alerts are shown.
 const keptCleared = 100
@@ -112,7 +101,10 @@ func (s *seen) fold(_ events.Recorded, e messages.AlertEvent) {
 }
 
 func (s *seen) rows() []Alerts {
-	out := Alerts{Open: []Alert{}, Cleared: []Alert{}, Mutes: []Mute{}, Channels: []Channel{}}
+	out := Alerts{
+		Open: []Alert{}, Cleared: []Alert{}, Mutes: append([]Mute{}, s.State.Mutes...),
+		Channels: append([]Channel{}, s.State.Channels...),
+	}
 	for _, a := range s.State.Alerts {
 		if a.Open() {
 			out.Open = append(out.Open, s.row(a))
@@ -120,12 +112,6 @@ func (s *seen) rows() []Alerts {
 	}
 	for _, a := range slices.Backward(s.Ended) {
 		out.Cleared = append(out.Cleared, s.row(a))
-	}
-	for _, m := range s.State.Mutes {
-		out.Mutes = append(out.Mutes, Mute(m))
-	}
-	for _, c := range s.State.Channels {
-		out.Channels = append(out.Channels, Channel(c))
 	}
 	return []Alerts{out}
 }

@@ -24,7 +24,7 @@ const (
 	// checkpointSchema is the version of what state walks through. Every change of its form needs
 	// a new version, and a test demands it (testdata/shape.golden). A change of the rules
 	// makes a checkpoint useless in any case.
-	checkpointSchema = 21
+	checkpointSchema = 22
 	// maxCheckpointBytes is the largest file that is read: with a larger one it
 	// is better to begin again.
 	maxCheckpointBytes = 4 << 30

@@ -2,12 +2,10 @@ package segment
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/hostnode/hostnode/prover/commd"
 )
@@ -20,19 +18,15 @@ type Aggregate struct {
 	// built is the file, if it was computed here. What is read from elsewhere is verified.
 	built []byte
 	root  commd.Node
-
-	find    sync.Once
-	found   map[commd.Node]int // positions of pieces
-	findErr error
 }
 
 // Build makes an aggregate of pieces, the largest first, in memory. Its errors are those of Place.
 func Build(size uint64, pieces []Piece) (*Aggregate, error) {
-	l, positions, err := place(size, pieces)
+	l, err := place(size, pieces)
 	if err != nil {
 		return nil, err
 	}
-	a := &Aggregate{layout: l, found: positions, built: append(l.header(), make([]byte, l.length-headerSize)...)}
+	a := &Aggregate{layout: l, built: append(l.header(), make([]byte, l.length-headerSize)...)}
 	a.file = bytes.NewReader(a.built)
 	var offset uint64
 	entries := l.entries[1]
@@ -134,31 +128,6 @@ func (a *Aggregate) Piece(i int) (p Piece, offset uint64, err error) {
 	p.Size = nodeBytes(level)
 	err = a.node(&p.Root, level, offset/p.Size)
 	return p, offset, err
-}
-
-// Find is the position of a piece. Of a file, the first call reads all of them. It returns ErrNoPiece.
-func (a *Aggregate) Find(root commd.Node, size uint64) (i int, err error) {
-	a.find.Do(func() {
-		if a.found != nil {
-			return
-		}
-		a.found = make(map[commd.Node]int, a.Len())
-		for i := range a.Len() {
-			p, _, err := a.Piece(i)
-			a.findErr = cmp.Or(a.findErr, err)
-			a.found[p.Root] = i
-		}
-	})
-	i, found := a.found[root]
-	if err = a.findErr; err == nil && found {
-		var p Piece
-		p, _, err = a.Piece(i)
-		found = p.Size == size
-	}
-	if err == nil && !found {
-		err = fmt.Errorf("%s of %d bytes: %w", commd.CID(root), size, ErrNoPiece)
-	}
-	return i, err
 }
 
 // Proof is the proof for the piece at a position, in constant time. It returns ErrNoPiece, and ErrDamaged when the

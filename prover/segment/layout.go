@@ -111,7 +111,7 @@ func Place(size uint64, pieces []Piece) (offsets []uint64, err error) {
 		offsets = append(offsets, end)
 		end += p.Size
 	}
-	_, _, err = place(size, pieces)
+	_, err = place(size, pieces)
 	return offsets, err
 }
 
@@ -138,25 +138,24 @@ type layout struct {
 	length  uint64 // of the file
 }
 
-// place is the layout of an aggregate, with the positions of its pieces.
-func place(size uint64, pieces []Piece) (layout, map[commd.Node]int, error) {
+// place is the layout of an aggregate of pieces.
+func place(size uint64, pieces []Piece) (layout, error) {
 	var counts [commd.MaxDepth + 1]uint64
-	seen := make(map[commd.Node]int, len(pieces))
+	seen := make(map[commd.Node]bool, len(pieces))
 	for i, p := range pieces {
 		err := p.check()
-		if _, twice := seen[p.Root]; twice {
+		if seen[p.Root] {
 			err = cmp.Or(err, ErrSamePiece)
 		} else if i > 0 && pieces[i-1].Size < p.Size {
 			err = cmp.Or(err, ErrOrder)
 		}
 		if err != nil {
-			return layout{}, nil, fmt.Errorf("piece %d, %s: %w", i, commd.CID(p.Root), err)
+			return layout{}, fmt.Errorf("piece %d, %s: %w", i, commd.CID(p.Root), err)
 		}
-		seen[p.Root] = i
+		seen[p.Root] = true
 		counts[commd.Depth(p.Size)]++
 	}
-	l, err := newLayout(size, counts)
-	return l, seen, err
+	return newLayout(size, counts)
 }
 
 // newLayout returns ErrSize, ErrTooManyPieces, ErrPieceTooLarge and ErrTooLarge.

@@ -29,7 +29,7 @@ type Object struct {
 func NewObject(
 	size uint64, pieces []Piece, open func(i int, offset uint64) (io.ReadCloser, error),
 ) (*Object, error) {
-	l, _, err := place(size, pieces)
+	l, err := place(size, pieces)
 	if err != nil {
 		return nil, err
 	}

@@ -247,9 +247,6 @@ func TestEachProofVerifiesFromMemoryAndFromAFile(t *testing.T) {
 			if opened, err := again.Proof(i); err != nil || !bytes.Equal(opened.Encode(), proof.Encode()) {
 				t.Fatalf("piece %d from the file: %v", i, err)
 			}
-			if at, err := again.Find(p.Root, p.Size); at != i || err != nil {
-				t.Fatalf("piece %d was found at %d, %v", i, at, err)
-			}
 			for j, n := range proof.Subtree.Nodes {
 				level := commd.Depth(p.Size) + j
 				want, ok := layers[level][proof.Subtree.Index>>j^1]
@@ -266,11 +263,6 @@ func TestEachProofVerifiesFromMemoryAndFromAFile(t *testing.T) {
 
 func TestAPieceThatIsNotThereIsNotFound(t *testing.T) {
 	a := build(t, mib, same(3, 256))
-	for _, size := range []uint64{0, 1, 100, 128, 256, 512, 64 * gib, 1 << 63} {
-		if i, err := a.Find(rootOf(9), size); !errors.Is(err, ErrNoPiece) {
-			t.Errorf("of %d bytes: %d, %v", size, i, err)
-		}
-	}
 	for _, i := range []int{-1, 3} {
 		if _, err := a.Proof(i); !errors.Is(err, ErrNoPiece) {
 			t.Errorf("proof %d: %v", i, err)

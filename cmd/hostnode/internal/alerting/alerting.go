@@ -53,7 +53,7 @@ var (
 				return none, fmt.Errorf("%w: there are no alerts of kind %.50q; docs/alerts.md has the kinds",
 					problem.ErrBadRequest, q.Body.Kind)
 			}
-			return to.Order(ctx, room.Order{Mute: &core.SetMute{Mute: core.Mute(q.Body)}})
+			return to.Order(ctx, room.Order{Mute: &core.SetMute{Mute: q.Body}})
 		})
 	Unmute = api.Order(http.MethodPost, "alerts/unmute", "Have alerts of a kind delivered again",
 		func(to Ordering, ctx context.Context, q api.Sent[Unmuting]) (room.Answer, error) {

@@ -266,11 +266,6 @@ func tried(o capacity.Offer, requests []events.Ask, now time.Time) (h Hint, matc
 	if err != nil {
 		return h, nil, err
 	}
-	o.MinPrice = events.NewAmount(1)
-	atAnyPrice, err := onlyOffer(o, now)
-	if err != nil {
-		return h, nil, err
-	}
 	refused, prices := map[capacity.Criterion]Unmatched{}, []events.Amount{}
 	matches = make([]bool, len(requests))
 	for i, r := range requests {
@@ -278,15 +273,16 @@ func tried(o capacity.Offer, requests []events.Ask, now time.Time) (h Hint, matc
 			SlotSize: r.SlotSize, Duration: r.Duration, PricePerBytePerSecond: r.PricePerBytePerSecond,
 			CollateralPerByte: r.CollateralPerByte, RequestEnd: now.Add(r.Duration),
 		}
-		if _, no := capacity.Match(atAnyPrice, ask); no == nil {
-			prices = append(prices, r.PricePerBytePerSecond)
-		}
 		_, no := capacity.Match(ledger, ask)
 		if matches[i] = no == nil; matches[i] {
 			h.Matches++
-			continue
+		} else {
+			refused[no.Criterion] = refused[no.Criterion].with(no.Criterion, r)
 		}
-		refused[no.Criterion] = refused[no.Criterion].with(no.Criterion, r)
+		ask.PricePerBytePerSecond = o.MinPrice // As if the price were right.
+		if _, no := capacity.Match(ledger, ask); no == nil {
+			prices = append(prices, r.PricePerBytePerSecond)
+		}
 	}
 	h.Refused = make([]Unmatched, 0, len(refused))
 	for _, one := range refused {

@@ -51,7 +51,7 @@ func TestADraftIsReadAsItWasGiven(t *testing.T) {
 func TestADraftNamesOnlyWhatWasGivenAndTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	l, file := drafted(t, dir, "--quota", "3GiB")
-	if file != filepath.Join(dir, FileName) || !l.Given("quota") || l.Given("chain.endpoint") || l.Value("quota") != "3GiB" {
+	if file != filepath.Join(dir, FileName) || !l.Given("quota") || l.Given("chain.endpoint") || l.Quota != 3<<30 {
 		t.Errorf("the file is %s; %v", file, l.sources)
 	}
 	want := strings.Replace(Example(), "#quota: 20GiB", "quota: 3GiB", 1)

@@ -77,16 +77,6 @@ func (l Loaded) Commented() string {
 	return l.file(func(key string) bool { return key == "dataDir" || l.Given(key) })
 }
 
-// Value is the text of a setting.
-func (l Loaded) Value(key string) string {
-	for _, s := range settings(&l.Config) {
-		if s.key == key {
-			return s.text()
-		}
-	}
-	panic("config: there is no setting " + key)
-}
-
 // Given reports whether a setting was given by any source.
 func (l Loaded) Given(key string) bool { return l.sources[key] != "default" }
 

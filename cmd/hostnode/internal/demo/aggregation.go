@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,8 +64,7 @@ var fixedForAggregation = map[string]string{
 
 // aggregationDemo is a demonstration of aggregation in progress.
 type aggregationDemo struct {
-	*engine
-	contract *contractLog
+	sealing
 	verifier common.Address // of the contract that verifies proofs of inclusion
 	roots    string         // where the CARs are
 	cars     []*carFile
@@ -107,17 +107,15 @@ type AggregationSummary struct {
 // RunAggregation runs the demonstration of aggregation and returns its result. The error is nil only when each CAR
 // ended as it should, each good piece is proven, and the audit is clean.
 func RunAggregation(ctx context.Context, o Options) (sum AggregationSummary, err error) {
-	err = o.refuseSettings(fixedForAggregation, fixed)
-	if err == nil {
-		err = o.beginsChain()
-	}
-	if err == nil {
-		err = o.begin(0, func(uint64) error { return nil })
-	}
-	if err != nil {
+	if err := cmp.Or(o.refuseSettings(fixedForAggregation, fixed), o.beginsChain()); err != nil {
 		return sum, err
 	}
-	s := &aggregationDemo{engine: newEngine(o), secret: api.DrawID().String(), listed: map[string]bool{}}
+	if err := o.begin(0, func(uint64) error { return nil }); err != nil {
+		return sum, err
+	}
+	s := &aggregationDemo{
+		sealing: sealing{engine: newEngine(o)}, secret: api.DrawID().String(), listed: map[string]bool{},
+	}
 	s.receive, s.display.scale = s.showLine, sectorScale
 	s.killAt = func(l line) bool {
 		return s.all && len(s.kills) == 0 && strings.HasPrefix(l.Msg, "makes an aggregate")
@@ -128,15 +126,9 @@ func RunAggregation(ctx context.Context, o Options) (sum AggregationSummary, err
 
 // prepare sets up everything but the host.
 func (s *aggregationDemo) prepare(ctx context.Context) error {
-	if err := s.engine.prepare(ctx, 0, sectorRules(), s.makeCars); err != nil {
+	if err := s.sealing.prepare(ctx, 0, s.makeCars); err != nil {
 		return err
 	}
-	say := func(format string, args ...any) { s.display.say("Contract: "+format, args...) }
-	var err error
-	if s.contract, err = openContractLog(ctx, s.local, s.account, say); err != nil {
-		return err
-	}
-	s.closers = append(s.closers, s.contract.client.Close)
 	key, err := crypto.GenerateKey()
 	if err != nil {
 		return err
@@ -181,22 +173,11 @@ func (s *aggregationDemo) start(ctx context.Context) (err error) {
 	s.display.say("Broker: process %d at %s. It will find pieces %s and %s bad, and say so. Because of piece %s it "+
 		"will silently reject whatever has it", s.broker.pid(), s.brokerAt, s.cars[namedBad[0]].name,
 		s.cars[namedBad[1]].name, s.cars[unnamedBad].name)
-	c := s.hostConfig(packing(s.roots))
+	c := s.hostConfig()
+	c.Aggregation = packing(s.roots)
 	c.Aggregation.Broker.Kind, c.Aggregation.Broker.URL = "http", "http://"+s.brokerAt
 	c.Aggregation.Broker.TokenFile = tokenFile
-	if err := s.addHost("", c); err != nil {
-		return err
-	}
-	s.hosts[0].operator.sectors = true
-	return s.engine.start(ctx, s.pace())
-}
-
-// hostConfig is the host's configuration.
-func (s *aggregationDemo) hostConfig(a config.Aggregation) config.Config {
-	l := s.local
-	c := SectorOptions{Options: s.Options}.hostConfig(l.IPCPath(), l.Marketplace.String(), l.SectorProvider.String())
-	c.Sectors.DeployedAt, c.Aggregation = s.local.SectorBlock, a
-	return c
+	return s.sealing.start(ctx, c)
 }
 
 // tell tells the broker something that only a demonstration says.
@@ -361,9 +342,10 @@ func (s *aggregationDemo) seal(ctx context.Context) error {
 	_ = s.text.Flush()
 	s.display.say("Operator: has enough of this broker. Now the host makes sectors of its own of the aggregates, and "+
 		"%d KiB are enough for one", leftFill>>10)
-	a := packing(s.roots)
-	a.MinFill = leftFill
-	if err := s.restart(ctx, s.hosts[0], s.hostConfig(a)); err != nil {
+	c := s.hostConfig()
+	c.Aggregation = packing(s.roots)
+	c.Aggregation.MinFill = leftFill
+	if err := s.restart(ctx, s.hosts[0], c); err != nil {
 		return err
 	}
 	err := s.broker.kill()

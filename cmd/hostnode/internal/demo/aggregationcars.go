@@ -24,7 +24,6 @@ import (
 type carFile struct {
 	aggregation.NewContent
 	name string
-	kind string           // of a bad one
 	code car.Code         // with which it is refused; empty: it is good
 	is   commd.Commitment // what a good one makes
 	twin *carFile         // the same CAR from another place
@@ -71,7 +70,7 @@ func (s *aggregationDemo) makeCars(context.Context, string) (none events.Amount,
 			bad.Data = cartest.Random(rng, aggregateSize*3/4)
 			bad.Want = cartest.Of(bad.Data)
 		}
-		if err := s.addCar(carFile{kind: kind, code: bad.Code}, bad.Data, bad.Want); err != nil {
+		if err := s.addCar(carFile{code: bad.Code}, bad.Data, bad.Want); err != nil {
 			return none, err
 		}
 	}

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -83,10 +84,7 @@ type DowntimeSummary struct {
 // RunDowntime runs the demonstration of downtime and returns its result. The error is nil only when what was to be
 // decided was, nothing else was, and the audit is clean.
 func RunDowntime(ctx context.Context, o Options) (sum DowntimeSummary, err error) {
-	if err := o.refuseSettings(fixed, fixedForDowntime); err != nil {
-		return sum, err
-	}
-	if err := o.beginsChain(); err != nil {
+	if err := cmp.Or(o.refuseSettings(fixed, fixedForDowntime), o.beginsChain()); err != nil {
 		return sum, err
 	}
 	o.Slots, o.Periods = watcher, watchedPeriods

@@ -92,16 +92,54 @@ var fixedForSectors = map[string]string{
 	"sectors.size":       "the sectors are as large as their pieces need",
 }
 
+// sealing is what demonstrations have in common whose host seals sectors.
+type sealing struct {
+	*engine
+	contract *contractLog
+}
+
+// prepare sets up everything but the host.
+func (s *sealing) prepare(
+	ctx context.Context, made int64, take func(context.Context, string) (events.Amount, error),
+) (err error) {
+	if err = s.engine.prepare(ctx, made, sectorRules(), take); err != nil {
+		return err
+	}
+	s.contract, err = openContractLog(ctx, s.local, s.account, func(format string, args ...any) {
+		s.display.say("Contract: "+format, args...)
+	})
+	if err == nil {
+		s.closers = append(s.closers, s.contract.client.Close)
+	}
+	return err
+}
+
+// hostConfig is the host's configuration.
+func (s *sealing) hostConfig() config.Config {
+	c := SectorOptions{Options: s.Options}.
+		hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.local.SectorProvider.String())
+	c.Sectors.DeployedAt = s.local.SectorBlock
+	return c
+}
+
+// start starts the host, and lets chain time run.
+func (s *sealing) start(ctx context.Context, c config.Config) error {
+	if err := s.addHost("", c); err != nil {
+		return err
+	}
+	s.hosts[0].operator.sectors = true
+	return s.engine.start(ctx, s.pace())
+}
+
 // sectorDemo is a demonstration of sectors in progress.
 type sectorDemo struct {
-	*engine
-	options  SectorOptions
-	contract *contractLog
-	files    []string // the pieces, those of each sector side by side
-	size     events.Bytes
-	sectors  []uint64 // their numbers, in the order of what becomes of them
-	rows     map[uint64]projections.Sector
-	damage   Damage
+	sealing
+	options SectorOptions
+	files   []string // the pieces, those of each sector side by side
+	size    events.Bytes
+	sectors []uint64 // their numbers, in the order of what becomes of them
+	rows    map[uint64]projections.Sector
+	damage  Damage
 }
 
 // Damage is the damage that was done, and how it was found.
@@ -127,7 +165,9 @@ func RunSectors(ctx context.Context, o SectorOptions) (SectorSummary, error) {
 	if err != nil {
 		return SectorSummary{}, err
 	}
-	s := &sectorDemo{engine: newEngine(o.Options), options: o, size: size, rows: map[uint64]projections.Sector{}}
+	s := &sectorDemo{
+		sealing: sealing{engine: newEngine(o.Options)}, options: o, size: size, rows: map[uint64]projections.Sector{},
+	}
 	s.work, s.display.scale, s.receive = size*manySectors, sectorScale, s.showLine
 	s.killAt = func(l line) bool {
 		at, ok := l.ofSector()
@@ -172,15 +212,9 @@ func eachOf(bytes uint64) uint64 {
 
 // prepare sets up everything but the host.
 func (s *sectorDemo) prepare(ctx context.Context) error {
-	if err := s.engine.prepare(ctx, madeSectorBytes, sectorRules(), s.cut); err != nil {
+	if err := s.sealing.prepare(ctx, madeSectorBytes, s.cut); err != nil {
 		return err
 	}
-	say := func(format string, args ...any) { s.display.say("Contract: "+format, args...) }
-	var err error
-	if s.contract, err = openContractLog(ctx, s.local, s.account, say); err != nil {
-		return err
-	}
-	s.closers = append(s.closers, s.contract.client.Close)
 	p := s.contract.rules.Proving
 	s.display.say("Chain: development chain at block %d, contract of sectors %s: a day has %d blocks in %d windows, "+
 		"a challenge %d leaves", s.local.Head().Number, s.local.SectorProvider, p.PeriodBlocks, p.Deadlines, p.Leaves)
@@ -215,15 +249,7 @@ func (s *sectorDemo) cut(_ context.Context, file string) (none events.Amount, er
 	return none, nil
 }
 
-func (s *sectorDemo) start(ctx context.Context) error {
-	c := s.options.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.local.SectorProvider.String())
-	c.Sectors.DeployedAt = s.local.SectorBlock
-	if err := s.addHost("", c); err != nil {
-		return err
-	}
-	s.hosts[0].operator.sectors = true
-	return s.engine.start(ctx, s.pace())
-}
+func (s *sectorDemo) start(ctx context.Context) error { return s.sealing.start(ctx, s.hostConfig()) }
 
 // hostConfig is the host's configuration: the given settings, and those that the demonstration chooses.
 func (o SectorOptions) hostConfig(endpoint, market, sectors string) config.Config {

@@ -56,7 +56,8 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 		file := filepath.Join(dir, "data")
 		want := bytes.Repeat([]byte("all of it "), length)[:length]
 		must(t, os.WriteFile(file, want, 0o600))
-		s := &sectorDemo{engine: newEngine(Options{Config: config.Config{DataDir: dir}, Out: &strings.Builder{}})}
+		o := Options{Config: config.Config{DataDir: dir}, Out: &strings.Builder{}}
+		s := &sectorDemo{sealing: sealing{engine: newEngine(o)}}
 		_, err := s.cut(t.Context(), file)
 		must(t, err)
 		var got []byte
@@ -75,9 +76,9 @@ func TestPiecesMakeUpTheFile(t *testing.T) {
 }
 
 func TestDamageIsATenth(t *testing.T) {
+	o := Options{Config: config.Config{DataDir: t.TempDir()}, Out: &strings.Builder{}}
 	s := &sectorDemo{
-		engine: newEngine(Options{Config: config.Config{DataDir: t.TempDir()}, Out: &strings.Builder{}}),
-		size:   2048, sectors: []uint64{7, 8, 9, 10}, contract: &contractLog{},
+		sealing: sealing{newEngine(o), &contractLog{}}, size: 2048, sectors: []uint64{7, 8, 9, 10},
 	}
 	s.contract.rules.Proving.PeriodBlocks = 40
 	sound := bytes.Repeat([]byte{0xff}, 2048)
@@ -169,7 +170,7 @@ func complete() SectorSummary {
 }
 
 func TestWhateverDoesNotHappenIsNamed(t *testing.T) {
-	s := &sectorDemo{options: SectorOptions{Days: 3}, engine: &engine{Options: Options{Crash: true}}}
+	s := &sectorDemo{options: SectorOptions{Days: 3}, sealing: sealing{engine: &engine{Options: Options{Crash: true}}}}
 	s.damage = complete().Damage
 	if got := s.missing(complete()); got != "" {
 		t.Fatalf("nothing is missing, and it says: %s", got)
@@ -220,7 +221,7 @@ func TestSectorsAreToldInTheirOwnTerms(t *testing.T) {
 }
 
 func TestTheHostIsKilledTwiceInSteps(t *testing.T) {
-	s := &sectorDemo{engine: &engine{Options: Options{Crash: true}}}
+	s := &sectorDemo{sealing: sealing{engine: &engine{Options: Options{Crash: true}}}}
 	at := SectorLine{Sector: 4, Event: scheduled, Step: "PreCommit1"}
 	if s.killsAt(at) {
 		t.Error("it is killed before all sectors have begun")

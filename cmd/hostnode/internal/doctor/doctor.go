@@ -72,16 +72,16 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	e.judge("ports", judgePorts(e.measurePorts(ctx, host.Running))...)
 	examine(ctx, e, "disk space", e.measureSpace, one(judgeSpace))
 	examine(ctx, e, "disk speed", e.measureDisk, one(judgeDisk))
-	examine(ctx, e, "event store", func(ctx context.Context) (record, error) {
-		return e.measureRecord(ctx, host.Running)
-	}, one(judgeRecord))
+	examine(ctx, e, "event store", func(ctx context.Context) ([]Finding, error) {
+		return e.askRecord(ctx, host.Running)
+	}, judged)
 	if o.Config.EventStore.URL != "" {
-		examine(ctx, e, "projections", e.measureProjections, one(judgeProjections))
+		examine(ctx, e, "projections", e.measureProjections, judgeProjections)
 	}
 	for _, url := range o.Config.Cluster.Etcd.Endpoints {
-		examine(ctx, e, "etcd", func(ctx context.Context) (etcd, error) {
-			return e.measureEtcd(ctx, url)
-		}, one(judgeEtcd))
+		examine(ctx, e, "etcd", func(ctx context.Context) ([]Finding, error) {
+			return e.askEtcd(ctx, url)
+		}, judged)
 	}
 	account, _ := examine(ctx, e, "account", e.measureAccount, one(judgeAccount))
 	m := e.examineChain(ctx, account, host)
@@ -119,6 +119,9 @@ func (e *exam) examineChain(ctx context.Context, who account, host host) market 
 	}
 	return m
 }
+
+// judged is for what is judged where it is asked for, because there is nothing to compute.
+func judged(all []Finding) []Finding { return all }
 
 // one is the judgement of what is one finding.
 func one[M any](judge func(M) Finding) func(M) []Finding {

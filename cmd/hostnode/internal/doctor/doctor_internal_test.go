@@ -312,14 +312,20 @@ func TestEtcdSaysWhetherItIsHealthy(t *testing.T) {
 	defer server.Close()
 	e := &exam{}
 	for _, answer = range []string{`{"health":"true"}`, `{"health":"false"}`, "", "\x00", strings.Repeat("[", 1<<20)} {
-		n, err := e.measureEtcd(t.Context(), server.URL+"/")
-		if err != nil || n.Healthy != (answer == `{"health":"true"}`) || len(n.Said) > 2*maxHealth {
-			t.Errorf("%.20q: %+v, %v", answer, n, err)
+		found, err := e.askEtcd(t.Context(), server.URL+"/")
+		want := Warn
+		if answer == `{"health":"true"}` {
+			want = OK
+		}
+		if err != nil || len(found) != 1 || found[0].Result != want || (want == OK) != (found[0].Hint == "") ||
+			len(found[0].Found) > 2*maxHealth {
+			t.Errorf("%.20q: %+v, %v", answer, found, err)
 		}
 	}
 	url := "http://user:planted@127.0.0.1:1"
-	if n, err := e.measureEtcd(t.Context(), url); err != nil || n.Healthy || strings.Contains(n.Name+n.Said, "planted") ||
-		n.Name != rpc.Redact(url) {
-		t.Errorf("away: %+v, %v", n, err)
+	found, err := e.askEtcd(t.Context(), url)
+	if err != nil || len(found) != 1 || found[0].Result != Warn || strings.Contains(found[0].Found, "planted") ||
+		!strings.HasPrefix(found[0].Found, rpc.Redact(url)+": ") {
+		t.Errorf("away: %+v, %v", found, err)
 	}
 }

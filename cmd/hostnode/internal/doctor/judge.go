@@ -9,6 +9,7 @@ import (
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/events"
 )
 
@@ -274,28 +275,26 @@ func judgeProof(p proving) Finding {
 	return f
 }
 
-func judgeRecord(r record) Finding {
-	return found("%s: %s", r.Name, r.How)
-}
-
-func judgeProjections(p projections) Finding {
-	f := found("%d of %d run on the server", p.Running, p.All)
+// judgeProjections is about those inside an EventStoreDB; none: it runs no projections.
+func judgeProjections(all []serverviews.Row) []Finding {
+	running, faulted := 0, []string{}
+	for _, row := range all {
+		switch {
+		case row.Reason != "":
+			faulted = append(faulted, row.Name)
+		case row.Current:
+			running++
+		}
+	}
+	f := found("%d of %d run on the server", running, len(all))
 	switch {
-	case p.None:
-		return found("the server runs none; the host's own views are built in")
-	case p.Faulted != "":
-		f.Found += "; faulted: " + p.Faulted
-		return f.but(Warn, "projection-faulted", "only the server's own tools need them: hostnode projections install")
+	case len(all) == 0:
+		f = found("the server runs none; the host's own views are built in")
+	case len(faulted) > 0:
+		f.Found += "; faulted: " + strings.Join(faulted, ", ")
+		f = f.but(Warn, "projection-faulted", "only the server's own tools need them: hostnode projections install")
 	}
-	return f
-}
-
-func judgeEtcd(e etcd) Finding {
-	if !e.Healthy {
-		return found("%s: not healthy: %s", e.Name, e.Said).
-			but(Warn, "", "without a majority of etcd's nodes no other member takes over: look at etcd's log")
-	}
-	return found("%s: healthy, answers in %s", e.Name, rounded(e.Latency))
+	return []Finding{f}
 }
 
 // rate is a speed, in bytes per second.

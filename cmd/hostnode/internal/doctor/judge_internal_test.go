@@ -11,18 +11,19 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/serverviews"
 	"github.com/hostnode/hostnode/events"
 )
 
-// judged is a case: what was measured has been judged, and comes to results and codes, in their order.
-type judged struct {
+// judgement is a case: what was measured has been judged, and comes to results and codes, in their order.
+type judgement struct {
 	name string
 	got  []Finding
 	want string // "OK", or "WARN code; FAIL", ...
 }
 
 func TestWhatWasMeasuredIsJudged(t *testing.T) {
-	for _, cases := range [][]judged{machineCases(), chainCases(), moneyCases(), proofCases(), serviceCases()} {
+	for _, cases := range [][]judgement{machineCases(), chainCases(), moneyCases(), proofCases(), serviceCases()} {
 		for _, c := range cases {
 			var got []string
 			for _, f := range c.got {
@@ -40,11 +41,11 @@ func TestWhatWasMeasuredIsJudged(t *testing.T) {
 
 func list(f Finding) []Finding { return []Finding{f} }
 
-func machineCases() []judged {
+func machineCases() []judgement {
 	unable := api.Obstacle{Code: "no-sources", Selling: "no", Proving: "yes", Reason: "none is set", Hint: "set one"}
 	worse := api.Obstacle{Code: "chain-away", Selling: "no", Proving: "no", Reason: "it does not answer", Hint: "wait"}
 	const gib = events.Bytes(1 << 30)
-	return []judged{
+	return []judgement{
 		{"no host", judgeHost(host{}), "OK"},
 		{"a host that sells", judgeHost(host{Running: true, Reason: "selling"}), "OK"},
 		{
@@ -89,7 +90,7 @@ func machineCases() []judged {
 	}
 }
 
-func chainCases() []judged {
+func chainCases() []judgement {
 	at := time.Unix(1_800_000_000, 0)
 	id := rpc.Identity{ChainID: 1}
 	says := func(number uint64) endpoint {
@@ -101,7 +102,7 @@ func chainCases() []judged {
 	age := func(d time.Duration) []Finding {
 		return list(judgeClock(clock{Ahead: d, Block: 12 * time.Second, Silent: 5}))
 	}
-	return []judged{
+	return []judgement{
 		{"a closed chain", judgeEndpoints(reach{Closed: true}), "OK"},
 		{"one that answers", asked(says(100)), "OK"},
 		{"a little behind", asked(says(97), says(100)), "OK; OK"},
@@ -125,7 +126,7 @@ func chainCases() []judged {
 	}
 }
 
-func moneyCases() []judged {
+func moneyCases() []judgement {
 	cost := func(base, tip int64) []Finding {
 		return list(judgeFees(fees{Base: big.NewInt(base * gwei), Tip: big.NewInt(tip * gwei), MaxFeeGwei: 100, MaxTipGwei: 20}))
 	}
@@ -138,7 +139,7 @@ func moneyCases() []judged {
 		}
 		return judgeBalance(b)
 	}
-	return []judged{
+	return []judgement{
 		{"cheap", cost(10, 1), "OK"},
 		{"half of the limit", cost(49, 1), "OK"},
 		{"may double", cost(50, 1), "WARN fee-limit"},
@@ -155,13 +156,13 @@ func moneyCases() []judged {
 	}
 }
 
-func proofCases() []judged {
+func proofCases() []judgement {
 	proof := func(took time.Duration) []Finding {
 		return list(judgeProof(proving{
 			Took: took, Period: 100 * time.Second, Margin: 10 * time.Second, Load: 60, Workers: 3,
 		}))
 	}
-	return []judged{
+	return []judgement{
 		{"no keys yet", list(judgeKeys(provingKeys{Missing: true})), "OK"},
 		{"no keys for a contract", list(judgeKeys(provingKeys{Missing: true, Wanted: "a"})), "WARN proving-keys-missing"},
 		{"keys alone", list(judgeKeys(provingKeys{Have: "a"})), "OK"},
@@ -176,13 +177,13 @@ func proofCases() []judged {
 	}
 }
 
-func serviceCases() []judged {
-	return []judged{
-		{"a store", list(judgeRecord(record{Name: "a", How: "it answers"})), "OK"},
-		{"projections", list(judgeProjections(projections{Running: 1, All: 2})), "OK"},
-		{"none", list(judgeProjections(projections{None: true})), "OK"},
-		{"one that faulted", list(judgeProjections(projections{All: 1, Faulted: "sales"})), "WARN projection-faulted"},
-		{"etcd", list(judgeEtcd(etcd{Healthy: true})), "OK"},
-		{"etcd without a majority", list(judgeEtcd(etcd{Said: "503"})), "WARN"},
+func serviceCases() []judgement {
+	return []judgement{
+		{"projections", judgeProjections([]serverviews.Row{{Name: "sales", Current: true}, {Name: "slots"}}), "OK"},
+		{"none", judgeProjections(nil), "OK"},
+		{
+			"one that faulted", judgeProjections([]serverviews.Row{{Name: "sales", Current: true, Reason: "it threw"}}),
+			"WARN projection-faulted",
+		},
 	}
 }

@@ -23,119 +23,94 @@ import (
 
 // This file asks the services that a host may need: the event store, and etcd.
 
-// record is the event store.
-type record struct{ Name, How string }
-
-// measureRecord opens no embedded store: a host that runs has it, and says itself when it is away; and without a host,
-// opening it may mend it.
-func (e *exam) measureRecord(ctx context.Context, running bool) (r record, err error) {
+// askRecord is about the event store. It opens no embedded store: a host that runs has it, and says itself when it is
+// away; and without a host, opening it may mend it.
+func (e *exam) askRecord(ctx context.Context, running bool) ([]Finding, error) {
+	is := func(name, how string) []Finding { return []Finding{found("%s: %s", name, how)} }
 	spec := stores.FromConfig(e.Config)
 	switch {
 	case !spec.Remote() && running:
-		return record{Name: spec.Dir, How: "the host that runs uses it"}, nil
+		return is(spec.Dir, "the host that runs uses it"), nil
 	case !spec.Remote():
 		if err := e.dir.RecordIsHere(); err != nil {
-			return r, err
+			return nil, err
 		}
 		_, err := os.ReadDir(spec.Dir)
 		if errors.Is(err, os.ErrNotExist) {
-			return record{Name: spec.Dir, How: "the first start makes it"}, nil
+			return is(spec.Dir, "the first start makes it"), nil
 		}
-		return record{Name: spec.Dir, How: "it is there; hostnode audit reads all of it"}, err
+		return is(spec.Dir, "it is there; hostnode audit reads all of it"), err
 	}
 	spec.OpenTimeout = e.Timeout
 	store, err := stores.Open(ctx, spec, nil)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer store.Close()
 	owner := e.Config.AccountAddress()
 	if owner.Zero() {
 		if owner, err = e.dir.Owner(); err != nil {
-			return r, err
+			return nil, err
 		}
 	}
 	// As a start does: it must decide, and let the account write.
-	if err := events.Confirm(ctx, store.Store, events.HostStream(owner)); err != nil {
-		return r, err
-	}
-	return record{Name: store.Name, How: "it answers, and lets the host write"}, nil
+	err = events.Confirm(ctx, store.Store, events.HostStream(owner))
+	return is(store.Name, "it answers, and lets the host write"), err
 }
 
-// projections are those inside an EventStoreDB.
-type projections struct {
-	Running, All int
-	None         bool
-	Faulted      string // names
-}
-
-func (e *exam) measureProjections(ctx context.Context) (p projections, err error) {
+func (e *exam) measureProjections(ctx context.Context) ([]serverviews.Row, error) {
 	connection, err := stores.FromConfig(e.Config).Connection()
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	server, err := serverviews.Connect(esdb.Config{URL: connection})
 	if err != nil {
-		return p, err
+		return nil, err
 	}
 	defer server.Close()
 	all, err := server.Status(ctx)
 	if errors.Is(err, serverviews.ErrNoProjections) || errors.Is(err, events.ErrDenied) {
-		return projections{None: true}, nil // A host's user need not see them.
+		return nil, nil // A host's user need not see them.
 	}
-	var faulted []string
-	for _, row := range all {
-		switch {
-		case row.Reason != "":
-			faulted = append(faulted, row.Name)
-		case row.Current:
-			p.Running++
-		}
-	}
-	p.All, p.Faulted = len(all), strings.Join(faulted, ", ")
-	return p, err
-}
-
-// etcd is what one node of etcd says.
-type etcd struct {
-	Name    string
-	Healthy bool
-	Said    string
-	Latency time.Duration
+	return all, err
 }
 
 // maxHealth is the most bytes of etcd's answer.
 const maxHealth = 4 << 10
 
-// measureEtcd asks for etcd's health over HTTP, as its own tools may.
-func (e *exam) measureEtcd(ctx context.Context, url string) (n etcd, err error) {
-	n.Name = rpc.Redact(url)
+// askEtcd asks a node for its health over HTTP, as etcd's own tools may.
+func (e *exam) askEtcd(ctx context.Context, url string) ([]Finding, error) {
+	name := rpc.Redact(url)
+	ill := func(said string) []Finding {
+		return []Finding{found("%s: not healthy: %s", name, said).
+			but(Warn, "", "without a majority of etcd's nodes no other member takes over: look at etcd's log")}
+	}
 	c := e.Config.Cluster.Etcd
 	trusted, err := cluster.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}.Client(logrus.NewEntry(silent()))
 	if err != nil {
-		return n, err
+		return nil, err
 	}
 	transport := &http.Transport{TLSClientConfig: trusted}
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/health", nil)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
 	began := time.Now()
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		n.Said = rpc.WithoutSecrets(url, err).Error()
-		return n, nil
+		return ill(rpc.WithoutSecrets(url, err).Error()), nil
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxHealth))
 	if err != nil {
-		return n, fmt.Errorf("read the answer of %s: %w", n.Name, err)
+		return nil, fmt.Errorf("read the answer of %s: %w", name, err)
 	}
 	var health struct {
 		Health string `json:"health"`
 	}
-	n.Healthy = json.Unmarshal(text, &health) == nil && health.Health == "true"
-	n.Latency, n.Said = time.Since(began), answer.Status+": "+string(text)
-	return n, nil
+	if json.Unmarshal(text, &health) != nil || health.Health != "true" {
+		return ill(answer.Status + ": " + string(text)), nil
+	}
+	return []Finding{found("%s: healthy, answers in %s", name, rounded(time.Since(began)))}, nil
 }

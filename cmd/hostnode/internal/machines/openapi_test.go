@@ -55,24 +55,36 @@ func TestTheDocumentOfTheAPIIsCurrent(t *testing.T) {
 // describe gives the schemas the comments of their types: what a Go programmer reads is what a client reads.
 func describe(t *testing.T, document *huma.OpenAPI) {
 	schemas, comments := document.Components.Schemas, map[string]map[string]string{}
-	for name, schema := range schemas.Map() {
-		of := schemas.TypeFromRef("#/components/schemas/" + name)
-		for of.Kind() == reflect.Pointer {
-			of = of.Elem()
-		}
+	said := func(of reflect.Type, field string) string { // Of a type, if field is empty.
 		dir, ours := strings.CutPrefix(of.PkgPath(), module)
 		if !ours {
-			continue
+			return ""
 		}
 		if comments[dir] == nil {
 			comments[dir] = commentsIn(t, root+dir)
 		}
 		generic, _, _ := strings.Cut(of.Name(), "[")
-		schema.Description = comments[dir][generic]
+		return comments[dir][generic+field]
+	}
+	for name, schema := range schemas.Map() {
+		of := schemas.TypeFromRef("#/components/schemas/" + name)
+		for of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if !strings.HasPrefix(of.PkgPath(), module) {
+			continue
+		}
+		schema.Description = said(of, "")
 		for _, field := range reflect.VisibleFields(of) {
 			json, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if property := schema.Properties[json]; property != nil && property.Description == "" {
-				property.Description = comments[dir][generic+"."+field.Name]
+				in := of // The type that declares the field: an embedded one has others.
+				for _, i := range field.Index[:len(field.Index)-1] {
+					if in = in.Field(i).Type; in.Kind() == reflect.Pointer {
+						in = in.Elem()
+					}
+				}
+				property.Description = said(in, "."+field.Name)
 			}
 		}
 	}
