@@ -16,6 +16,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -55,6 +56,11 @@ func (c *clientOf) on(
 	do func(cmd *cobra.Command, client *requester.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return c.Configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
+		if c.dir == "" {
+			if err := datadir.At(cfg.DataDir).CheckUser(); err != nil {
+				return err
+			}
+		}
 		client := requester.NewClient(cfg.Config, c.dir)
 		return errors.Join(do(cmd, client, args), client.Close())
 	})

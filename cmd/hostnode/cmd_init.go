@@ -146,6 +146,9 @@ func (w *wizard) run(cmd *cobra.Command) (begun, error) {
 		return begun{}, err
 	}
 	// Before anything is asked. Where the directory is asked for, the file that is meant may be another one.
+	if err := datadir.At(c.DataDir).CheckUser(); err != nil {
+		return begun{}, err
+	}
 	if _, err := free(file); err != nil && (c.Given("dataDir") || w.flags.Changed("config")) {
 		return begun{}, err
 	}
@@ -159,6 +162,9 @@ func (w *wizard) run(cmd *cobra.Command) (begun, error) {
 	}
 	if c, file, err = w.draft(); err == nil {
 		err = c.Validate()
+	}
+	if err == nil {
+		err = datadir.At(c.DataDir).CheckUser()
 	}
 	if err == nil {
 		_, err = free(file)

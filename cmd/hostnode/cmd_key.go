@@ -74,12 +74,15 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 }
 
 // belongs refuses a key with which the data directory could not be used: that of
-// another account than the directory's. The zero address stands for a key that is to
-// be made.
+// another account than the directory's, and one that its user could not read. The zero
+// address stands for a key that is to be made.
 func belongs(c config.Config, of events.Address) error {
 	dir := datadir.At(c.DataDir)
 	if c.Account.KeyFile != dir.KeyFile() { // The key may be for another directory.
 		return nil
+	}
+	if err := dir.CheckUser(); err != nil {
+		return err
 	}
 	owner, err := dir.Owner()
 	if err == nil && !owner.Zero() && of.Zero() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,5 +81,26 @@ func TestInitEndsWithItsInputAndWritesNothing(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".local")); err == nil {
 		t.Error("something was written")
+	}
+}
+
+func TestInitAsRootLeavesAnothersDirectoryAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a directory of another user")
+	}
+	dir := t.TempDir()
+	data := filepath.Join(dir, "host")
+	const other = 65534
+	if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, other, other)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--yes", "--data-dir", data}, nil} { // By a flag, and by an answer.
+		code, out, said := initTyping(t, dir, []string{data, "1GiB", "", "", "", "none", "none"}, args...)
+		if code != exitFailed || !strings.Contains(said, "run the same command with sudo -u ") {
+			t.Errorf("%v: exit code %d\n%s%s", args, code, out, said)
+		}
+		if names, err := os.ReadDir(data); err != nil || len(names) > 0 {
+			t.Errorf("%v: something was written: %v, %v", args, names, err)
+		}
 	}
 }

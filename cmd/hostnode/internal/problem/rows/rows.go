@@ -108,6 +108,7 @@ var hostRows = []problem.Row{
 	{Code: "other-market", Status: http.StatusConflict, Is: actors.ErrOtherMarket},
 	{Code: "other-chain", Status: http.StatusConflict, Is: actors.ErrOtherChain},
 	{Code: "data-dir-in-use", Status: http.StatusConflict, Is: datadir.ErrInUse},
+	{Code: "data-dir-user", Status: http.StatusForbidden, Is: datadir.ErrOtherUser},
 	{Code: "data-dir-newer", Status: http.StatusConflict, Is: datadir.ErrNewerFormat},
 	{Code: "data-dir-dry", Status: http.StatusConflict, Is: datadir.ErrDry},
 	{Code: "data-dir-empty", Status: http.StatusNotFound, Is: datadir.ErrEmpty},
