@@ -75,7 +75,8 @@ nothing can be asked, so all answers have to be given. Nothing that exists is re
 		Example: "  hostnode init --yes --quota 100GiB",
 	}
 	w.flags = cmd.Flags()
-	config.AddFlags(w.flags)
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file", "account-signer",
+		"api-listen")
 	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits)")
 	w.flags.BoolVar(&w.yes, "yes", false, "ask nothing: what no flag answers gets its usual answer")
 	w.terms = offerFlags(w.flags)
