@@ -75,9 +75,9 @@ nothing can be asked, so all answers have to be given. Nothing that exists is re
 		Example: "  hostnode init --yes --quota 100GiB",
 	}
 	w.flags = cmd.Flags()
-	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file", "account-signer",
-		"api-listen")
-	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits)")
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file", "account-password-file",
+		"account-signer", "api-listen")
+	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits, or a keystore)")
 	w.flags.BoolVar(&w.yes, "yes", false, "ask nothing: what no flag answers gets its usual answer")
 	w.terms = offerFlags(w.flags)
 	w.flags.BoolVar(&w.nothing, "no-offer", false, "put no space on offer yet")
@@ -135,7 +135,8 @@ type question struct {
 }
 
 func (w *wizard) run(cmd *cobra.Command) (begun, error) {
-	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none} {
+	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none,
+		"account-password-file": none} {
 		if f := w.flags.Lookup(flag); f.Value.String() == word { // As one answers the question.
 			if err := f.Value.Set(""); err != nil {
 				return begun{}, err
@@ -237,6 +238,16 @@ func (w *wizard) settings(ctx context.Context) error {
 			flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
 			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile,
 		}
+	}, func(c config.Loaded) question {
+		usual, key := none, cmp.Or(w.key, c.Account.KeyFile)
+		if text, err := os.ReadFile(key); err == nil && keys.Encrypted(text) {
+			usual = "" // It must have one.
+		}
+		return question{
+			key: "account.passwordFile", flag: "account-password-file", usual: usual,
+			idle: c.Account.Signer != "" || w.key == "" && usual == none, take: passwordFile(usual != none),
+			text: "File with the password that encrypts the key, or " + none + "; if there is none yet, you type the password",
+		}
 	}, func(config.Loaded) question {
 		return question{
 			key: "api.listen", flag: "api-listen", usual: "127.0.0.1:8090", take: is(none),
@@ -295,6 +306,19 @@ func keyFile(text string) (bool, error) {
 		return false, errors.New("there is no such file")
 	}
 	return false, nil
+}
+
+// passwordFile takes the path of a file, and none for a key that is not encrypted.
+func passwordFile(encrypted bool) func(string) (bool, error) {
+	return func(text string) (bool, error) {
+		switch {
+		case text == none && encrypted:
+			return false, errors.New("the key is encrypted: its password is needed")
+		case text != none && !filepath.IsAbs(text):
+			return false, errors.New("write an absolute path")
+		}
+		return text == none, nil
+	}
 }
 
 func exists(file string) bool {
@@ -475,18 +499,11 @@ func (w *wizard) account(ctx context.Context, c config.Config) (events.Address, 
 	case c.Account.Signer != "":
 		return c.AccountAddress(), nil
 	case w.key == "":
-		key, err := keys.Load(c.Account.KeyFile)
-		if err != nil {
-			return events.Address{}, err
-		}
-		return keys.AddressOf(key), nil
+		return keys.Address(c.Account.KeyFile)
 	case w.key != newKey:
 		return w.importKey(ctx, c, []string{w.key})
 	}
-	if err := belongs(c, events.Address{}); err != nil {
-		return events.Address{}, err
-	}
-	return keys.Create(c.Account.KeyFile)
+	return w.createKey(c)
 }
 
 // add puts the first space on offer, if there are terms.

@@ -40,6 +40,8 @@ type App struct {
 	Dry bool // the commands are about the dry runs of the host
 	// Asks says that Stdin is a terminal, where a person can be asked.
 	Asks bool
+	// Hidden reads a line that a person types there, without showing it.
+	Hidden func() (string, error)
 
 	JSON      bool // --json
 	BaseUnits bool // --base-units
@@ -176,13 +178,13 @@ func (a *App) account(c config.Loaded, want Access) (events.Address, error) {
 	if c.Account.Signer != "" {
 		return address, nil
 	}
-	key, err := keys.Load(c.Account.KeyFile)
+	named, err := keys.Address(c.Account.KeyFile)
 	switch {
-	case err == nil && !address.Zero() && address != keys.AddressOf(key):
+	case err == nil && !address.Zero() && address != named:
 		return events.Address{}, fmt.Errorf("%w: account.address = %s, and the key in %s is that of %s",
-			config.ErrInvalid, address, c.Account.KeyFile, keys.AddressOf(key))
+			config.ErrInvalid, address, c.Account.KeyFile, named)
 	case err == nil:
-		return keys.AddressOf(key), nil
+		return named, nil
 	case want == Look || want == LookBack || !address.Zero() && errors.Is(err, keys.ErrMissing):
 		return address, nil
 	}

@@ -67,7 +67,7 @@ func TestNothingIsProvenWithoutWhatItTakes(t *testing.T) {
 		}, ErrKeyLost},
 		"the key of another account": {func(t *testing.T, p *Process) {
 			used(t, p, events.Address{1})
-			if _, err := keys.Create(p.Dir.KeyFile()); err != nil {
+			if _, err := keys.Create(p.Dir.KeyFile(), ""); err != nil {
 				t.Fatal(err)
 			}
 		}, datadir.ErrOtherAccount},

@@ -117,6 +117,7 @@ var hostRows = []problem.Row{
 	{Code: "key-missing", Status: http.StatusNotFound, Is: keys.ErrMissing},
 	{Code: "key-exists", Status: http.StatusConflict, Is: keys.ErrExists},
 	{Code: "key-unprotected", Status: http.StatusConflict, Is: keys.ErrPermissions},
+	{Code: "key-password", Status: http.StatusConflict, Is: keys.ErrPassword},
 	{Code: "key-malformed", Status: http.StatusBadRequest, Is: keys.ErrMalformed},
 	{Code: "proving-keys-other", Status: http.StatusConflict, Is: localchain.ErrOtherKeys},
 	{Code: "proving-keys-damaged", Status: http.StatusConflict, Is: prover.ErrKeysDamaged},
