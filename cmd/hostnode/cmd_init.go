@@ -9,10 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -530,54 +528,22 @@ func (w *wizard) add(cmd *cobra.Command) (offered *projections.Availability, err
 
 // next says what a person does then, as the host's user.
 func (w *wizard) next(c config.Loaded, done *begun) {
-	where := w.App.DataDir
 	if done.File != filepath.Join(c.DataDir, config.FileName) {
-		where = " --config " + done.File
+		w.Typed.After = " --config " + done.File // Which has the directory.
 	}
-	prefix := as(w.typist(), c.DataDir)
 	if !c.Embedded() {
 		done.Next = append(done.Next, "send coins for gas, and tokens for collateral, to "+done.Account)
 	}
 	if done.Availability == nil {
-		done.Next = append(done.Next, "put space on offer: "+prefix+"hostnode availability add --help")
+		done.Next = append(done.Next, "put space on offer: "+w.Typed.Before+"hostnode availability add --help")
 	}
 	if done.File == packaged {
 		done.Next = append(done.Next, "start the host, as root: systemctl enable --now hostnode")
 	} else {
-		done.Next = append(done.Next, "start the host: "+prefix+"hostnode run"+where)
+		done.Next = append(done.Next, "start the host: "+w.Typed.Command("run"))
 	}
 	if c.API.Listen != "" {
-		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: "+prefix+
-			"hostnode token new NAME --scope operate"+where)
+		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: "+
+			w.Typed.Command("token new NAME --scope operate"))
 	}
-}
-
-// typist is the name of the user who types commands, also while sudo runs one as another user.
-func (w *wizard) typist() string {
-	for _, v := range w.Environ {
-		if name, is := strings.CutPrefix(v, "SUDO_USER="); is && name != "" {
-			return name
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
-}
-
-// as is what a user types before a command that works in another user's directory; nothing, in one of their own.
-func as(typist, dir string) string {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return ""
-	}
-	stat, is := info.Sys().(*syscall.Stat_t)
-	if !is {
-		return ""
-	}
-	owner, err := user.LookupId(fmt.Sprint(stat.Uid))
-	if err != nil || owner.Username == typist {
-		return ""
-	}
-	return "sudo -u " + owner.Username + " "
 }
