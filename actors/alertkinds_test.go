@@ -100,7 +100,7 @@ var scenes = map[health.AlertKind]func(r *rig, raised func()){
 		}
 		p := r.purse(holds(1 << 40))
 		r.hosting()
-		p.set(holds(100))
+		p.set(holds(10)) // The slot needs more until its end.
 		r.mine(65)
 		raised()
 		p.set(holds(1 << 40))

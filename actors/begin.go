@@ -290,7 +290,7 @@ func (s *beginnings) admit(m saleReady) *admission.Refusal {
 		n.ProofLoad, n.ProofDetail = s.BusyWith(r)
 	}
 	n.Unpaid = s.outstanding()
-	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll()+s.ExpectedProofs(r))
+	n.Proofs = s.ProofsWith(n.Days, s.ExpectedProofs(r), m.start.EndsAt)
 	return n.Judge()
 }
 

@@ -390,7 +390,7 @@ func (s *handout) onHandedOut(m handedOut) {
 		ag = newAgent(m.slot, c.request, c.index)
 		ag.remote, ag.starting, ag.start = m.member, true, c.start
 		s.put(ag)
-		s.RemoteLoad.Set(m.slot, s.ExpectedProofs(c.start.Request))
+		s.RemoteLoad.Set(m.slot, s.ExpectedProofs(c.start.Request), c.start.EndsAt)
 	}
 	ag.watchers = append(ag.watchers, c.workers...)
 	if !ag.starting {
@@ -454,7 +454,7 @@ func (s *handout) onGiveUpFailed(m giveUpFailed) {
 	ag.watchers = nil
 	if ag.starting { // Nothing says that it has begun.
 		s.drop(m.slot)
-		s.RemoteLoad.Set(m.slot, 0)
+		s.RemoteLoad.Set(m.slot, 0, time.Time{})
 	}
 }
 

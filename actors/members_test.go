@@ -258,7 +258,7 @@ func TestTheCoinsMustLastForTheProofsOfAllMembers(t *testing.T) {
 			if err != nil {
 				m.Fatal(err)
 			}
-			if here := s.Prover.Slots; here != 1 || s.Needs.Proofs < 2*24*3600/period { // Two need less.
+			if here := s.Prover.Slots; here != 1 || s.Needs.Proofs < 2*10*3600/period { // Two need less in their ten hours.
 				m.Errorf("%s needs coins for %d proofs a day, and proves %d slots itself", name, s.Needs.Proofs, here)
 			}
 		}

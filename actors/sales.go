@@ -161,7 +161,7 @@ func (s *roster) begin(a *shell.Turn, start sale.Start, by events.EventID, watch
 	ag := newAgent(start.Slot, start.Request.ID, start.Index)
 	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
 	s.put(ag)
-	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request)) // The next slot is judged with this one included.
+	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request), start.EndsAt) // The next slot is judged with this one included.
 	s.family.Run(a, &ag.Child)
 }
 
@@ -218,7 +218,7 @@ func (s *roster) onRemoteSale(m sales.Changed) {
 		s.Log.WithField("slot", m.Slot.String()).Warnf(
 			"member %s sells the slot; the attempt of this member ends", m.State.Member)
 		s.family.Stop(&ag.Child)
-		s.Load.Set(m.Slot, 0)
+		s.Load.Set(m.Slot, 0, time.Time{})
 		watchers := ag.watchers
 		ag = newAgent(m.Slot, ag.request, ag.index)
 		ag.watchers = watchers
@@ -455,7 +455,7 @@ func (s *roster) promised() (sum events.Bytes) {
 // needs is what the account must hold for the slots that are hosted or in work.
 func (s *roster) needs() health.Funds {
 	n := health.Funds{MinWei: s.MinWei, Days: s.WalletDays, Unpaid: s.outstanding()}
-	n.Proofs = s.ProofsWithin(n.Days, s.ProofsOfAll())
+	n.Proofs = s.ProofsOfAll(n.Days)
 	return n
 }
 

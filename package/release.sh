@@ -47,6 +47,12 @@ for ARCH in $ARCHES; do
 	install -D -m 644 package/copyright "$doc/copyright"
 	install -D -m 644 docs/hostnode.example.yaml "$doc/examples/hostnode.yaml"
 	install -D -m 644 package/lintian-overrides "$tree/usr/share/lintian/overrides/hostnode"
+	# What an operator reads without a network; the links between these pages hold.
+	install -m 644 docs/*.md "$doc/"
+	rm "$doc/architecture.md" "$doc/simulation.md"
+	install -D -m 644 -t "$doc/prometheus" docs/prometheus/rules.yml
+	install -D -m 644 -t "$doc/grafana" docs/grafana/hostnode.json
+	sed -i 's|(\.\./CHANGELOG\.md|(CHANGELOG.md.gz|; s|(\.\./|(https://github.com/hostnode/hostnode/blob/main/|g' "$doc"/*.md
 	gzip -9n <CHANGELOG.md >"$doc/CHANGELOG.md.gz"
 	printf 'hostnode (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n -- %s  %s\n' "$deb_version" \
 		"$(sed -n 's/^maintainer: //p' package/nfpm.yaml)" "$(date -u -R -d "@$SOURCE_DATE_EPOCH")" |

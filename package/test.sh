@@ -76,6 +76,12 @@ test -n "$ids" || fail "there is no user hostnode"
 is "$conf" "640 $ids"
 is var/lib/hostnode "700 $ids"
 as_host version | grep -q "${VERSION%-dirty}" || fail "the program does not say its version: $(as_host version)"
+for page in quickstart operating upgrading errors; do
+	for link in $page.md $(grep -o '([a-z-]*\.md' "$root/usr/share/doc/hostnode/$page.md" | tr -d '('); do
+		case $link in architecture.md | simulation.md) continue ;; esac # For those who change the program.
+		test -s "$root/usr/share/doc/hostnode/$link" || fail "the page $link, of $page.md, is not in the package"
+	done
+done
 said "installed"
 
 # What nobody has changed is replaced, and keeps its owner and mode.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	// perProof is the unit in which expected proofs are added up. They are integers, so that
 	// removing a slot subtracts exactly what it added.
 	perProof = 1_000_000
+	// maxDays is the most that a time.Duration has.
+	maxDays = math.MaxInt64 / uint64(24*time.Hour)
 )
 
 // Load holds how long a proof takes, and how many proofs all slots of the host, those being
@@ -34,13 +37,34 @@ const (
 type Load struct {
 	mu       sync.Mutex
 	took     time.Duration // moving estimate; zero before the first proof
-	slots    map[events.SlotID]uint64
+	slots    map[events.SlotID]owed
 	expected uint64 // sum over slots, in parts of a proof per period
+}
+
+// owed is what a slot needs.
+type owed struct {
+	expected uint64    // proofs in a period, in parts of perProof
+	until    time.Time // when its request ends; zero: not known
+}
+
+// within is how much of that counts for an account that must last for so long: no proof is owed after the end.
+func (o owed) within(now time.Time, last time.Duration) uint64 {
+	left := o.until.Sub(now)
+	switch {
+	case o.until.IsZero() || left >= last:
+		return o.expected
+	case left <= 0:
+		return 0
+	}
+	hi, lo := bits.Mul64(o.expected, uint64(left))
+	lo, carry := bits.Add64(lo, uint64(last)-1, 0) // Rounded up, which is at most expected.
+	part, _ := bits.Div64(hi+carry, lo, uint64(last))
+	return part
 }
 
 // NewLoad returns the load of a host without slots.
 func NewLoad() *Load {
-	return &Load{slots: map[events.SlotID]uint64{}}
+	return &Load{slots: map[events.SlotID]owed{}}
 }
 
 // Measured adds the time that a proof took to the estimate: by the machine's clock, or less if
@@ -68,14 +92,14 @@ func (u *Rules) Margin() duty.Margin {
 	return duty.Margin{Made: took, Blocks: u.ProofMargin.Blocks, BlockTime: u.BlockTime()}
 }
 
-// Set sets how many proofs a slot needs in a period, in parts of perProof; zero removes the
+// Set sets how many proofs a slot needs in a period, in parts of perProof, and until when; zero removes the
 // slot.
-func (l *Load) Set(slot events.SlotID, expected uint64) {
+func (l *Load) Set(slot events.SlotID, expected uint64, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expected -= l.slots[slot]
+	l.expected -= l.slots[slot].expected
 	l.expected += expected
-	if l.slots[slot] = expected; expected == 0 {
+	if l.slots[slot] = (owed{expected, until}); expected == 0 {
 		delete(l.slots, slot)
 	}
 }
@@ -86,6 +110,17 @@ func (l *Load) Total() (slots int, expected uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.slots), l.expected
+}
+
+// within is how many proofs the slots need in a period, in parts of perProof, on average over the time for which the
+// account must last.
+func (l *Load) within(now time.Time, last time.Duration) (sum uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.slots {
+		sum += o.within(now, last)
+	}
+	return sum
 }
 
 // ExpectedProofs is how many proofs a slot of a request needs in a period, in parts of
@@ -109,15 +144,18 @@ func noteLoad(u *Rules, l *Load, slot events.SlotID, st sale.State) {
 	if st.BeforeFill() || st.Hosting() {
 		expected = u.ExpectedProofs(st.Request)
 	}
-	l.Set(slot, expected)
+	l.Set(slot, expected, st.EndsAt)
 }
 
-// ProofsOfAll is how many proofs the slots of all members need in a period, in parts of perProof: one account pays
+// ProofsOfAll is how many proofs the slots of all members need in so many days, each until its end: one account pays
 // for them.
-func (u *Rules) ProofsOfAll() uint64 {
-	_, here := u.Load.Total()
-	_, remote := u.RemoteLoad.Total()
-	return here + remote
+func (u *Rules) ProofsOfAll(days uint64) uint64 { return u.ProofsWith(days, 0, time.Time{}) }
+
+// ProofsWith is ProofsOfAll with a slot more, which needs so many in a period (ExpectedProofs) until its end.
+func (u *Rules) ProofsWith(days, expected uint64, until time.Time) uint64 {
+	now, last := u.ChainTime(), time.Duration(min(days, maxDays))*24*time.Hour
+	more := owed{expected, until}
+	return u.ProofsWithin(days, u.Load.within(now, last)+u.RemoteLoad.within(now, last)+more.within(now, last))
 }
 
 // BusyWith is the percentage of the time, rounded up, for which proofs would keep the prover

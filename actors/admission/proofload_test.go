@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -89,5 +90,34 @@ func TestThereIsNoRoomIfAChallengeIsGoneBeforeItsProofIsMined(t *testing.T) {
 	e.Load.Measured(50 * time.Second) // Half a second more on average.
 	if why := e.NoRoom(); !strings.Contains(why, "192 in which a proof is made and mined") {
 		t.Fatalf("no room because of %q", why)
+	}
+}
+
+func TestProofsAreCountedUntilTheEndOfTheSlot(t *testing.T) {
+	now, days := time.Unix(1_700_000_000, 0), 3*24*time.Hour
+	tests := []struct {
+		name           string
+		expected, want uint64
+		until          time.Time
+	}{
+		{"longer than the account must last", perProof, perProof, now.Add(30 * 24 * time.Hour)},
+		{"just as long", perProof, perProof, now.Add(days)},
+		{"a third of the time", perProof / 8, 41667, now.Add(24 * time.Hour)},
+		{"half an hour", perProof, 6945, now.Add(30 * time.Minute)}, // 6944.4
+		{"over", perProof, 0, now.Add(-time.Second)},
+		{"its end is not known", perProof, perProof, time.Time{}},
+		{"the most that there can be", math.MaxUint64, math.MaxUint64 - math.MaxUint64/uint64(days), now.Add(days - 1)},
+	}
+	for _, test := range tests {
+		got := owed{test.expected, test.until}.within(now, days)
+		if got != test.want {
+			t.Errorf("%s: %d of %d, want %d", test.name, got, test.expected, test.want)
+		}
+	}
+	l := NewLoad()
+	l.Set(events.SlotID{1}, perProof, now.Add(30*time.Minute))
+	l.Set(events.SlotID{2}, perProof, now.Add(24*time.Hour))
+	if got := l.within(now, days); got != 6945+333334 {
+		t.Errorf("of two slots: %d", got)
 	}
 }

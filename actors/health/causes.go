@@ -121,11 +121,18 @@ func when(so bool, reason, hint string) (string, string) {
 
 // command is what to type, for the host that the facts are about.
 func (f Facts) command(words string) string {
-	if f.DataDir == "" {
-		return "hostnode " + words
+	if f.Typed == (Typed{}) && f.DataDir != "" {
+		f.Typed.After = " --data-dir " + f.DataDir
 	}
-	return "hostnode " + words + " --data-dir " + f.DataDir
+	return f.Typed.Command(words)
 }
+
+// Typed is what a person types around the words of a command, so that it means a host: sudo -u of the host's user, and
+// a flag that names the file of its settings or its directory.
+type Typed struct{ Before, After string }
+
+// Command is a whole command.
+func (t Typed) Command(words string) string { return t.Before + "hostnode " + words + t.After }
 
 func notRunning(f Facts) (reason, hint string) {
 	return when(f.Stage == NotRunning,

@@ -41,6 +41,8 @@ type Facts struct {
 	Listens bool
 	// Account, DataDir and Endpoint are for the hints.
 	Account, DataDir, Endpoint string
+	// Typed is how a person means this host; zero: by DataDir.
+	Typed Typed
 	// Hosting is how many slots are hosted: each of them may owe a proof.
 	Hosting int
 	// Quarantined are slots, hosted or in work, whose sale cannot be run. ProofTrouble are

@@ -97,7 +97,7 @@ func (q *Queue) onFunds(a *shell.Turn, m fundsSeen) {
 	if len(waiting) > 0 {
 		q.onWake(a, Wake{Reason: reason, Criteria: waiting})
 	}
-	q.tellFunds(m.balance, q.ProofsOfAll())
+	q.tellFunds(m.balance)
 }
 
 // better says what happened when the account, or the time for proofs, can meet a criterion again.
@@ -125,11 +125,10 @@ func (q *Queue) waitFor(criteria []string) []string {
 // tellFunds raises one alert when the account's coins do not last for the hosted slots, or for
 // one more, and another when not even a proof can be paid; both may come again once the coins
 // have lasted.
-func (q *Queue) tellFunds(balance events.Balance, expected uint64) {
+func (q *Queue) tellFunds(balance events.Balance) {
 	w := &q.funds
 	n := health.Funds{Known: true, Balance: balance, MinWei: q.MinWei, Days: q.WalletDays}
-	if n.Days > 0 && expected > 0 {
-		n.Proofs = q.ProofsWithin(n.Days, expected)
+	if n.Proofs = q.ProofsOfAll(n.Days); n.Proofs > 0 {
 		if balance.ProofWei.IsZero() && !w.unknown {
 			w.unknown = true
 			q.Log.Warn("the chain does not say what gas a proof costs, so it is not known how long the account lasts")

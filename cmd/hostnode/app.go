@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
@@ -147,6 +148,28 @@ func (a *app) root() *cobra.Command {
 		).Replace(root.UsageTemplate()))
 	}
 	return root
+}
+
+// settingFlags gives a command every setting as a flag. There are some two hundred, so its help lists the usual ones,
+// and says where all are explained; completion and the man page have all.
+func settingFlags(cmd *cobra.Command, usual ...string) {
+	config.AddFlags(cmd.Flags())
+	var others []*pflag.Flag
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(append(usual, "config", "data-dir"), f.Name) {
+			others = append(others, f)
+		}
+	})
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		for _, f := range others {
+			f.Hidden = true
+			defer func() { f.Hidden = false }()
+		}
+		err := cmd.Parent().UsageFunc()(cmd)
+		cmd.PrintErrf("\nEvery setting is a flag, too: sales.maxWorkers is --sales-max-workers.\n"+
+			"All of them, explained: hostnode config example, or man %s.\n", strings.ReplaceAll(cmd.CommandPath(), " ", "-"))
+		return err
+	})
 }
 
 // flow fits what commands say of themselves into a terminal.

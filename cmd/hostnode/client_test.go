@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/requester"
 	"github.com/hostnode/hostnode/events"
 )
@@ -46,6 +47,22 @@ func TestServingSaysWhatAHostNeedsAndThatItIsOver(t *testing.T) {
 		}
 		if strings.HasPrefix(lines.Text(), "host") {
 			stop()
+		}
+	}
+}
+
+func TestServingLeavesOutWhatTheHostHas(t *testing.T) {
+	const client = "http://127.0.0.1:8070"
+	for _, c := range []struct {
+		sources []string
+		want    string
+	}{
+		{nil, " --content-sources " + client},
+		{[]string{"https://a.example"}, " --content-sources " + client},
+		{[]string{"https://a.example", client}, ""},
+	} {
+		if got := fetchesFrom(config.Config{Content: config.Content{Sources: c.sources}}, client, nil); got != c.want {
+			t.Errorf("%v: %q", c.sources, got)
 		}
 	}
 }

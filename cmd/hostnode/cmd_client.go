@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/hostnode/hostnode/chain/devchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/cli"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/localchain"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -55,6 +57,11 @@ func (c *clientOf) on(
 	do func(cmd *cobra.Command, client *requester.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
 	return c.Configured(func(cmd *cobra.Command, cfg config.Loaded, args []string) error {
+		if c.dir == "" {
+			if err := datadir.At(cfg.DataDir).CheckUser(); err != nil {
+				return err
+			}
+		}
 		client := requester.NewClient(cfg.Config, c.dir)
 		return errors.Join(do(cmd, client, args), client.Close())
 	})
@@ -62,7 +69,7 @@ func (c *clientOf) on(
 
 // command is how a command of this client is written.
 func (c *clientOf) command(cmd *cobra.Command, words string) string {
-	text := "hostnode client " + words + c.DataDir
+	text := c.Typed.Command("client " + words)
 	if cmd.Flags().Changed("dir") {
 		text += " --dir " + c.dir
 	}
@@ -73,7 +80,7 @@ func (c *clientOf) command(cmd *cobra.Command, words string) string {
 func (c *clientOf) account(ctx context.Context, client *requester.Client) (*chain.Requester, error) {
 	account, err := client.Account(ctx)
 	if errors.Is(err, localchain.ErrStopped) {
-		err = fmt.Errorf("%w; start it: hostnode run%s", err, c.DataDir)
+		err = fmt.Errorf("%w; start it: %s", err, c.Typed.Command("run"))
 	}
 	if err != nil {
 		return nil, err
@@ -148,8 +155,8 @@ func (c *clientOf) serve() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\n", cli.Count(len(all), "dataset"))
-			fmt.Fprintf(cmd.OutOrStdout(), "host         hostnode run%s --content-sources http://%s%s\n",
-				c.DataDir, listener.Addr(), takesAll(all))
+			fmt.Fprintf(cmd.OutOrStdout(), "host         %s%s\n",
+				c.Typed.Command("run"), fetchesFrom(c.Config, "http://"+listener.Addr().String(), all))
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
@@ -161,17 +168,20 @@ func (c *clientOf) serve() *cobra.Command {
 	return cmd
 }
 
-// takesAll is the setting of a host that takes all slots of a request for any of the datasets; nothing, if there are
-// none.
-func takesAll(all []*dataset.Dataset) string {
+// fetchesFrom are the settings that a host needs, beside those that it has, to fetch from a client, and to take all slots
+// of a request for any of its datasets.
+func fetchesFrom(c config.Config, client string, all []*dataset.Dataset) (flags string) {
+	if !slices.Contains(c.Content.Sources, client) {
+		flags = " --content-sources " + client
+	}
 	most := 0
 	for _, d := range all {
 		most = max(most, d.Layout().Slots())
 	}
-	if most == 0 {
-		return ""
+	if most > c.Sales.MaxSlotsPerRequest {
+		flags += fmt.Sprintf(" --sales-max-slots-per-request %d", most)
 	}
-	return fmt.Sprintf(" --sales-max-slots-per-request %d", most)
+	return flags
 }
 
 func (c *clientOf) request() *cobra.Command {

@@ -22,7 +22,7 @@ func (a *app) configCommand() *cobra.Command {
 			return cli.Show(a.App, settingsAnswer{c.File, c.Settings()}, printSettings)
 		}),
 	}
-	config.AddFlags(shown.Flags())
+	settingFlags(shown)
 	about := &cobra.Command{
 		Use: "config", Short: "Show the settings in use, how they changed, or an example with all of them",
 	}

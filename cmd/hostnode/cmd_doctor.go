@@ -32,7 +32,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			return errors.Join(cli.Show(a.App, report, printReport), err)
 		}),
 	}
-	config.AddFlags(cmd.Flags())
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources")
 	cmd.Flags().DurationVar(&timeout, "timeout", defaultExamination, "how long each examination may take")
 	return cmd
 }

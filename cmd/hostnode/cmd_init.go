@@ -9,10 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -75,8 +73,9 @@ nothing can be asked, so all answers have to be given. Nothing that exists is re
 		Example: "  hostnode init --yes --quota 100GiB",
 	}
 	w.flags = cmd.Flags()
-	config.AddFlags(w.flags)
-	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits)")
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file", "account-password-file",
+		"account-signer", "api-listen")
+	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits, or a keystore)")
 	w.flags.BoolVar(&w.yes, "yes", false, "ask nothing: what no flag answers gets its usual answer")
 	w.terms = offerFlags(w.flags)
 	w.flags.BoolVar(&w.nothing, "no-offer", false, "put no space on offer yet")
@@ -134,7 +133,8 @@ type question struct {
 }
 
 func (w *wizard) run(cmd *cobra.Command) (begun, error) {
-	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none} {
+	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none,
+		"account-password-file": none} {
 		if f := w.flags.Lookup(flag); f.Value.String() == word { // As one answers the question.
 			if err := f.Value.Set(""); err != nil {
 				return begun{}, err
@@ -146,6 +146,9 @@ func (w *wizard) run(cmd *cobra.Command) (begun, error) {
 		return begun{}, err
 	}
 	// Before anything is asked. Where the directory is asked for, the file that is meant may be another one.
+	if err := datadir.At(c.DataDir).CheckUser(); err != nil {
+		return begun{}, err
+	}
 	if _, err := free(file); err != nil && (c.Given("dataDir") || w.flags.Changed("config")) {
 		return begun{}, err
 	}
@@ -159,6 +162,9 @@ func (w *wizard) run(cmd *cobra.Command) (begun, error) {
 	}
 	if c, file, err = w.draft(); err == nil {
 		err = c.Validate()
+	}
+	if err == nil {
+		err = datadir.At(c.DataDir).CheckUser()
 	}
 	if err == nil {
 		_, err = free(file)
@@ -230,6 +236,16 @@ func (w *wizard) settings(ctx context.Context) error {
 			flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
 			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile,
 		}
+	}, func(c config.Loaded) question {
+		usual, key := none, cmp.Or(w.key, c.Account.KeyFile)
+		if text, err := os.ReadFile(key); err == nil && keys.Encrypted(text) {
+			usual = "" // It must have one.
+		}
+		return question{
+			key: "account.passwordFile", flag: "account-password-file", usual: usual,
+			idle: c.Account.Signer != "" || w.key == "" && usual == none, take: passwordFile(usual != none),
+			text: "File with the password that encrypts the key, or " + none + "; if there is none yet, you type the password",
+		}
 	}, func(config.Loaded) question {
 		return question{
 			key: "api.listen", flag: "api-listen", usual: "127.0.0.1:8090", take: is(none),
@@ -288,6 +304,19 @@ func keyFile(text string) (bool, error) {
 		return false, errors.New("there is no such file")
 	}
 	return false, nil
+}
+
+// passwordFile takes the path of a file, and none for a key that is not encrypted.
+func passwordFile(encrypted bool) func(string) (bool, error) {
+	return func(text string) (bool, error) {
+		switch {
+		case text == none && encrypted:
+			return false, errors.New("the key is encrypted: its password is needed")
+		case text != none && !filepath.IsAbs(text):
+			return false, errors.New("write an absolute path")
+		}
+		return text == none, nil
+	}
 }
 
 func exists(file string) bool {
@@ -468,18 +497,11 @@ func (w *wizard) account(ctx context.Context, c config.Config) (events.Address, 
 	case c.Account.Signer != "":
 		return c.AccountAddress(), nil
 	case w.key == "":
-		key, err := keys.Load(c.Account.KeyFile)
-		if err != nil {
-			return events.Address{}, err
-		}
-		return keys.AddressOf(key), nil
+		return keys.Address(c.Account.KeyFile)
 	case w.key != newKey:
 		return w.importKey(ctx, c, []string{w.key})
 	}
-	if err := belongs(c, events.Address{}); err != nil {
-		return events.Address{}, err
-	}
-	return keys.Create(c.Account.KeyFile)
+	return w.createKey(c)
 }
 
 // add puts the first space on offer, if there are terms.
@@ -506,54 +528,22 @@ func (w *wizard) add(cmd *cobra.Command) (offered *projections.Availability, err
 
 // next says what a person does then, as the host's user.
 func (w *wizard) next(c config.Loaded, done *begun) {
-	where := w.App.DataDir
 	if done.File != filepath.Join(c.DataDir, config.FileName) {
-		where = " --config " + done.File
+		w.Typed.After = " --config " + done.File // Which has the directory.
 	}
-	prefix := as(w.typist(), c.DataDir)
 	if !c.Embedded() {
 		done.Next = append(done.Next, "send coins for gas, and tokens for collateral, to "+done.Account)
 	}
 	if done.Availability == nil {
-		done.Next = append(done.Next, "put space on offer: "+prefix+"hostnode availability add --help")
+		done.Next = append(done.Next, "put space on offer: "+w.Typed.Before+"hostnode availability add --help")
 	}
 	if done.File == packaged {
 		done.Next = append(done.Next, "start the host, as root: systemctl enable --now hostnode")
 	} else {
-		done.Next = append(done.Next, "start the host: "+prefix+"hostnode run"+where)
+		done.Next = append(done.Next, "start the host: "+w.Typed.Command("run"))
 	}
 	if c.API.Listen != "" {
-		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: "+prefix+
-			"hostnode token new NAME --scope operate"+where)
+		done.Next = append(done.Next, "see it at http://"+c.API.Listen+"/, with a token from: "+
+			w.Typed.Command("token new NAME --scope operate"))
 	}
-}
-
-// typist is the name of the user who types commands, also while sudo runs one as another user.
-func (w *wizard) typist() string {
-	for _, v := range w.Environ {
-		if name, is := strings.CutPrefix(v, "SUDO_USER="); is && name != "" {
-			return name
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return ""
-}
-
-// as is what a user types before a command that works in another user's directory; nothing, in one of their own.
-func as(typist, dir string) string {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return ""
-	}
-	stat, is := info.Sys().(*syscall.Stat_t)
-	if !is {
-		return ""
-	}
-	owner, err := user.LookupId(fmt.Sprint(stat.Uid))
-	if err != nil || owner.Username == typist {
-		return ""
-	}
-	return "sudo -u " + owner.Username + " "
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/keys"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/node"
 	"github.com/hostnode/hostnode/events"
+	"github.com/hostnode/hostnode/internal/durable"
 )
 
 // account is what may be shown of a key.
@@ -29,18 +31,18 @@ func (a *app) keyCommand() *cobra.Command {
 		&cobra.Command{Use: "key", Short: "Make, install or show the account's key"},
 		a.withKeyFile(&cobra.Command{
 			Use: "new", Short: "Make a new key; an existing key is never overwritten", Args: cobra.NoArgs,
+			Long: "Make a new key; an existing key is never overwritten." + passwordHelp,
 		}, "made", func(_ context.Context, c config.Config, _ []string) (events.Address, error) {
-			if _, err := os.Lstat(c.Account.KeyFile); err != nil { // One that exists is refused elsewhere.
-				if err := belongs(c, events.Address{}); err != nil {
-					return events.Address{}, err
-				}
+			if exists(c.Account.KeyFile) {
+				return events.Address{}, fmt.Errorf("%w: %s is kept as it is", keys.ErrExists, c.Account.KeyFile)
 			}
-			return keys.Create(c.Account.KeyFile)
+			return a.createKey(c)
 		}),
 		a.withKeyFile(&cobra.Command{
-			Use: "import [FILE]", Short: "Install a key: 64 hex digits in a file, or on standard input",
-			Long: "Install a key: 64 hex digits in a file, or on standard input without FILE or with \"-\".\n" +
-				"The key itself is never an argument, which every user of the machine could read.",
+			Use: "import [FILE]", Short: "Install a key: 64 hex digits or a keystore, in a file or on standard input",
+			Long: "Install a key: 64 hex digits, or a keystore of go-ethereum's, in a file, or on standard input\n" +
+				"without FILE or with \"-\". The key itself is never an argument, which every user of the machine\n" +
+				"could read." + passwordHelp,
 			Args: cobra.MaximumNArgs(1),
 		}, "imported", a.importKey),
 		a.withKeyFile(&cobra.Command{
@@ -49,11 +51,7 @@ func (a *app) keyCommand() *cobra.Command {
 			if c.Account.Signer != "" {
 				return c.AccountAddress(), nil
 			}
-			key, err := keys.Load(c.Account.KeyFile)
-			if err != nil {
-				return events.Address{}, err
-			}
-			return keys.AddressOf(key), nil
+			return keys.Address(c.Account.KeyFile)
 		}),
 	)
 }
@@ -70,16 +68,88 @@ func (a *app) importKey(ctx context.Context, c config.Config, args []string) (ev
 		defer f.Close()
 		from = f
 	}
-	return keys.Import(c.Account.KeyFile, from, func(of events.Address) error { return belongs(c, of) })
+	if exists(c.Account.KeyFile) {
+		return events.Address{}, fmt.Errorf("%w: %s is kept as it is", keys.ErrExists, c.Account.KeyFile)
+	}
+	store := func() error { return nil }
+	return keys.Import(c.Account.KeyFile, from, func(encrypted bool) (password string, err error) {
+		password, store, err = a.password(c, !encrypted)
+		return password, err
+	}, func(of events.Address) error {
+		if err := belongs(c, of); err != nil {
+			return err
+		}
+		return store()
+	})
+}
+
+// createKey makes a key, encrypted if the settings name a file for its password.
+func (a *app) createKey(c config.Config) (events.Address, error) {
+	err := belongs(c, events.Address{})
+	if err != nil {
+		return events.Address{}, err
+	}
+	password, store, err := a.password(c, true)
+	if err == nil {
+		err = store()
+	}
+	if err != nil {
+		return events.Address{}, err
+	}
+	return keys.Create(c.Account.KeyFile, password)
+}
+
+const passwordHelp = "\n\nWith account.passwordFile the key is stored encrypted, as a keystore. If there is no such file yet,\n" +
+	"the password is asked for in the terminal, and written into it."
+
+// password is that of the key file; empty: it needs none. If its file does not exist, a person types it, a new one
+// twice, and store writes the file.
+func (a *app) password(c config.Config, fresh bool) (password string, store func() error, err error) {
+	file := c.Account.PasswordFile
+	if store = func() error { return nil }; file == "" || exists(file) || !a.Asks {
+		password, err = c.KeyPassword()
+		return password, store, err
+	}
+	for range maxTries {
+		fmt.Fprint(a.Stderr, "Password of the account's key, which is not shown: ")
+		if password, err = a.Hidden(); err == nil && fresh && password != "" {
+			fmt.Fprint(a.Stderr, "\nThe same once more: ")
+			var again string
+			if again, err = a.Hidden(); again != password {
+				password = ""
+			}
+		}
+		fmt.Fprintln(a.Stderr)
+		if err != nil {
+			return "", store, fmt.Errorf("%w: the password was not typed: %w", cli.ErrUsage, err)
+		}
+		if password != "" {
+			return password, func() error {
+				err := os.MkdirAll(filepath.Dir(file), 0o700)
+				if err == nil {
+					err = durable.Create(file, []byte(password+"\n"))
+				}
+				if err != nil {
+					return fmt.Errorf("write the password: %w", err)
+				}
+				return nil
+			}, nil
+		}
+		fmt.Fprintln(a.Stderr, "  it is empty, or the second is another one")
+	}
+	return "", store, fmt.Errorf("%w: no password was given; nothing was written", cli.ErrUsage)
 }
 
 // belongs refuses a key with which the data directory could not be used: that of
-// another account than the directory's. The zero address stands for a key that is to
-// be made.
+// another account than the directory's, and one that its user could not read. The zero
+// address stands for a key that is to be made.
 func belongs(c config.Config, of events.Address) error {
 	dir := datadir.At(c.DataDir)
 	if c.Account.KeyFile != dir.KeyFile() { // The key may be for another directory.
 		return nil
+	}
+	if err := dir.CheckUser(); err != nil {
+		return err
 	}
 	owner, err := dir.Owner()
 	if err == nil && !owner.Zero() && of.Zero() {
@@ -93,7 +163,7 @@ func (a *app) withKeyFile(
 	cmd *cobra.Command, done string,
 	do func(ctx context.Context, c config.Config, args []string) (events.Address, error),
 ) *cobra.Command {
-	config.AddFlags(cmd.Flags(), "account.keyFile")
+	config.AddFlags(cmd.Flags(), "account.keyFile", "account.passwordFile")
 	cmd.RunE = a.Configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
 		if done != "" && c.Account.Signer != "" {
 			return fmt.Errorf("%w: account.signer is set, so the signer has the key, and a key file would not be used",

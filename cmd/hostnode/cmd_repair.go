@@ -137,10 +137,10 @@ func planned(p *repair.Plan) (answer repaired) {
 
 func printRepaired(p *cli.Printer, r repaired) error {
 	if r.Done {
-		p.Line("%s: start the host: hostnode run", p.Colour(cli.Green, "REPAIRED"))
+		p.Line("%s: start the host: %s", p.Colour(cli.Green, "REPAIRED"), p.Command("run"))
 		if len(r.Outboxes) > 0 || r.Events != nil && r.Events.Lost > 0 {
-			p.Line("if it says that it runs elsewhere, because the chain has transactions that were lost here: " +
-				"hostnode run --take-over, once")
+			p.Line("if it says that it runs elsewhere, because the chain has transactions that were lost here: "+
+				"%s, once", p.Command("run --take-over"))
 		}
 		for _, name := range r.Kept {
 			p.Line("damaged files are kept in %s", name)

@@ -61,7 +61,7 @@ func (a *app) statusWithout(cmd *cobra.Command, f health.Facts, write func(*cli.
 	if err != nil {
 		return err
 	}
-	f.DataDir = c.DataDir
+	f.DataDir, f.Typed = c.DataDir, a.Typed
 	if holder := datadir.At(c.DataDir).Holder(); f.Stage == health.Silent {
 		f.Process, f.StageSince = holder.PID, holder.Since
 	}

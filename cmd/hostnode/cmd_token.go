@@ -48,6 +48,9 @@ func (a *app) tokenCommand() *cobra.Command {
 		&cobra.Command{
 			Use: "revoke NAME", Short: "Refuse a token from now on, also in a host that runs", Args: cobra.ExactArgs(1),
 			RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, args []string) error {
+				if err := datadir.At(c.DataDir).CheckUser(); err != nil {
+					return err
+				}
 				if err := a.tokens(c).Revoke(cmd.Context(), args[0]); err != nil {
 					return err
 				}

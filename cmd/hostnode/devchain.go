@@ -31,7 +31,7 @@ Everything listens on loopback only.`,
 			return runDevchain(cmd.Context(), cmd, c.Config, fund)
 		}),
 	}
-	config.AddFlags(cmd.Flags())
+	settingFlags(cmd, "devchain-block-interval", "devchain-period")
 	cmd.Flags().StringSliceVar(&fund, "fund", nil, "give these `accounts` the tokens and gas that a host needs")
 	return cmd
 }

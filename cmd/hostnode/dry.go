@@ -48,7 +48,7 @@ func (a *app) beginDry(
 	}
 	c.Config, begin.Rooms, begin.Version = settings, nil, begin.Version+" (dry run)"
 	log.Warnf("DRY RUN: nothing is sent, fetched or proven, and nothing is earned; what the host would have sold is "+
-		"recorded in %s, and shown by: hostnode dry%s", settings.DataDir, c.DataDirFlag())
+		"recorded in %s, and shown by: hostnode dry%s", settings.DataDir, c.Where())
 	return c, nil
 }
 

@@ -41,7 +41,7 @@ func recordOf(t *testing.T, dir string) (all []string) {
 func TestADryRunBeginsWithTheOffersOfTheHostAndLeavesItsRecordAlone(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "data")
-	if _, err := keys.Create(datadir.At(dir).KeyFile()); err != nil {
+	if _, err := keys.Create(datadir.At(dir).KeyFile(), ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", root)

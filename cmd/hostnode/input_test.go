@@ -26,7 +26,7 @@ func TestASignalEndsAnImportThatWaitsForItsKey(t *testing.T) {
 	if _, err := a.importKey(ctx, c, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("import: %v", err)
 	}
-	if _, err := keys.Load(c.Account.KeyFile); !errors.Is(err, keys.ErrMissing) {
+	if _, err := keys.Load(c.Account.KeyFile, ""); !errors.Is(err, keys.ErrMissing) {
 		t.Errorf("the key: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"strconv"
@@ -33,9 +34,21 @@ func realMain() int {
 		Terminal: term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Width:    columns(),
 		Asks:     term.IsTerminal(int(os.Stdin.Fd())),
+		Hidden:   func() (string, error) { return hidden(ctx) },
 		Machines: machines.API(),
 	}}
 	return a.run(ctx, os.Args[1:])
+}
+
+// hidden reads a line from the terminal without echo, which is back also when a signal comes first.
+func hidden(ctx context.Context) (string, error) {
+	in := int(os.Stdin.Fd())
+	before, err := term.GetState(in)
+	if err != nil {
+		return "", err
+	}
+	text, err := cli.UntilDone(ctx, func() ([]byte, error) { return term.ReadPassword(in) })
+	return string(text), errors.Join(err, term.Restore(in, before))
 }
 
 // columns is how many columns a line may have: what COLUMNS says, or what the terminal has. A file or another program

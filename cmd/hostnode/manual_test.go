@@ -254,6 +254,9 @@ func TestEachCommandHasAManPage(t *testing.T) {
 		}
 	}
 	root := (&app{App: &cli.App{}}).root()
+	if run, _, err := root.Find([]string{"run"}); err != nil || !strings.Contains(manPage(run), `\-\-aggregation\-batch`) {
+		t.Errorf("the page of run has not all settings: %v", err)
+	}
 	write(root)
 	for _, cmd := range leaves(root) {
 		if cmd.IsAvailableCommand() {

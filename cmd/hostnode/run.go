@@ -51,7 +51,7 @@ slower: it goes on from its events at the next start.`,
 		Args: cobra.NoArgs,
 		RunE: a.Configured(func(cmd *cobra.Command, c config.Loaded, _ []string) error {
 			log := cli.NewLog(c.Config, cmd.ErrOrStderr())
-			begin.Settings = c.Recorded
+			begin.Settings, begin.Typed = c.Recorded, a.Typed
 			if begin.Dry {
 				var err error
 				log = log.WithField("dry", true) // In each line: they tell of a sale as if it were one.
@@ -66,7 +66,7 @@ slower: it goes on from its events at the next start.`,
 			return err
 		}),
 	}
-	config.AddFlags(cmd.Flags())
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "api-listen", "log-level", "validator")
 	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "start although, by its events or the chain, "+
 		"this host runs elsewhere; only if that process is gone for good")
 	cmd.Flags().BoolVar(&begin.Dry, "dry", false, "only record, beside the host, what it would have sold; nothing is "+
@@ -220,7 +220,7 @@ func standby(p *node.Process, c config.Loaded) *api.Standby {
 	cfg := api.StandbyConfig{
 		Facts: p.Facts, Projector: p.Projector, Source: api.Source{
 			Member: c.Member(), DataDir: p.Dir.Root, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
-			Machines: machines.API(), Settings: c.Settings(),
+			Machines: machines.API(), Settings: c.Settings(), Typed: p.Facts().Typed,
 		},
 	}
 	if p.Store != nil {
@@ -235,7 +235,7 @@ func running(p *node.Process, c config.Loaded) *api.Live {
 		Source: api.Source{
 			Account: p.Account, Member: c.Member(), DataDir: p.Dir.Root, Endpoint: p.Endpoint,
 			Fallbacks: c.Chain.Fallbacks, Files: node.FilesOf(c.Config, p.Dir.Layout), Machines: machines.API(),
-			Settings: c.Settings(),
+			Settings: c.Settings(), Typed: p.Facts().Typed,
 		},
 		Host: p.Host, Store: p.Store.Store, Projector: p.Projector, Balance: p.Market.Balance,
 		Standing: p.Market.Reachability, Development: p.Development, FeeLimit: p.Market.FeeLimit, Signing: p.Signing,

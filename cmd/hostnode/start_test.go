@@ -39,7 +39,7 @@ func TestAHostThatStartsWhileTheChainIsDownSaysSoAndCanBeLookedAt(t *testing.T) 
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
 	c.Account.KeyFile = filepath.Join(dir, "account.key")
-	if _, err := keys.Create(c.Account.KeyFile); err != nil {
+	if _, err := keys.Create(c.Account.KeyFile, ""); err != nil {
 		t.Fatal(err)
 	}
 	c.Prover.Samples, c.Prover.MaxDepth, c.Prover.MaxLog2Slots, c.Prover.KeysDir = 1, 6, 1, filepath.Join(dir, "keys")

@@ -84,7 +84,7 @@ func StatusWithout(f health.Facts) Status {
 
 // known are the facts in the host's events: what is on offer, and what is hosted.
 func (r *reader) known(s Status) health.Facts {
-	f := health.Facts{Account: s.Account, DataDir: s.DataDir, Views: s.Views.Error}
+	f := health.Facts{Account: s.Account, DataDir: s.DataDir, Typed: r.Typed, Views: s.Views.Error}
 	if s.Token != nil {
 		f.LeastPrice = s.Token.Unpriceable()
 	}

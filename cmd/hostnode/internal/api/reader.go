@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
@@ -46,6 +47,8 @@ type Source struct {
 	// Member is whose directory this is; empty: the host is one process.
 	Member  events.Member
 	DataDir string
+	// Typed is for hints; zero: they name DataDir.
+	Typed health.Typed
 	// Endpoint is how to reach the chain, for audits; empty: only the running host can reach it.
 	Endpoint string
 	// Fallbacks are further endpoints of the same chain.

@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/config"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/datadir"
@@ -40,14 +41,16 @@ type App struct {
 	Dry bool // the commands are about the dry runs of the host
 	// Asks says that Stdin is a terminal, where a person can be asked.
 	Asks bool
+	// Hidden reads a line that a person types there, without showing it.
+	Hidden func() (string, error)
 
 	JSON      bool // --json
 	BaseUnits bool // --base-units
 	// Secrets of the settings, once these are read: nothing that is printed contains them.
 	Secrets []string
-	// DataDir is config.Loaded.DataDirFlag, for what is to be typed next.
-	DataDir string
-	Config  config.Config // the settings, once these are read
+	// Typed is for what is to be typed next, once the settings are read.
+	Typed  health.Typed
+	Config config.Config // the settings, once these are read
 	// Market is the market's token, if a command has asked for it; zero: what the host has noted counts.
 	Market money.Token
 	// Machines answer calls of their own.
@@ -57,10 +60,10 @@ type App struct {
 // Settings reads the configuration for a command.
 func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
-	a.Secrets, a.DataDir = c.Secrets(), c.DataDirFlag()
+	a.Secrets, a.Typed = c.Secrets(), health.Typed{Before: as(a.Environ, c.DataDir), After: c.Where()}
 	if a.Dry {
 		c.Config = dry.Place(c.Config)
-		a.DataDir = " --data-dir " + c.DataDir
+		a.Typed.After = " --data-dir " + c.DataDir
 	}
 	a.Config = c.Config
 	return c, err
@@ -147,6 +150,7 @@ func (a *App) Backend(cmd *cobra.Command, want Access) (api.Backend, func() erro
 		Source: api.Source{
 			Account: account, DataDir: c.DataDir, Endpoint: c.Chain.Endpoint, Fallbacks: c.Chain.Fallbacks,
 			Files: files, Now: a.Now, Machines: a.Machines, Settings: c.Settings(),
+			Typed: a.Typed,
 		},
 		Log: NewLog(quiet, a.Stderr), Quota: c.Quota, Node: machine,
 		Store: stores.FromConfig(c.Config), Changes: want == Change || want == Create, Create: want == Create,
@@ -176,13 +180,13 @@ func (a *App) account(c config.Loaded, want Access) (events.Address, error) {
 	if c.Account.Signer != "" {
 		return address, nil
 	}
-	key, err := keys.Load(c.Account.KeyFile)
+	named, err := keys.Address(c.Account.KeyFile)
 	switch {
-	case err == nil && !address.Zero() && address != keys.AddressOf(key):
+	case err == nil && !address.Zero() && address != named:
 		return events.Address{}, fmt.Errorf("%w: account.address = %s, and the key in %s is that of %s",
-			config.ErrInvalid, address, c.Account.KeyFile, keys.AddressOf(key))
+			config.ErrInvalid, address, c.Account.KeyFile, named)
 	case err == nil:
-		return keys.AddressOf(key), nil
+		return named, nil
 	case want == Look || want == LookBack || !address.Zero() && errors.Is(err, keys.ErrMissing):
 		return address, nil
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/hostnode/hostnode/actors/health"
 )
 
 func TestTablesFitTheTerminal(t *testing.T) {
@@ -80,7 +82,7 @@ it
 }
 
 func TestLinesFitTheTerminal(t *testing.T) {
-	p := Printer{Width: 40, DataDir: " --data-dir /var/lib/hostnode"}
+	p := Printer{Width: 40, Typed: health.Typed{After: " --data-dir /var/lib/hostnode"}}
 	p.Line("  %s is what the host waits for, since 10 GiB are not there", "the event store")
 	p.Line("more: %s", p.Command("sales"))
 	p.Line("see https://example.com/%s for more", strings.Repeat("x", 40))

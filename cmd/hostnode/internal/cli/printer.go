@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hostnode/hostnode/actors/health"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/api"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/money"
 	"github.com/hostnode/hostnode/events"
@@ -21,19 +22,19 @@ type Printer struct {
 	Terminal bool
 	Width    int // App.Width
 	Now      time.Time
-	DataDir  string // App.DataDir
+	Typed    health.Typed // App.Typed
 	// Token is what amounts are shown in; zero: base units.
 	Token money.Token
 }
 
 // NewPrinter begins what the program says.
 func (a *App) NewPrinter() *Printer {
-	return &Printer{Terminal: a.Terminal, Width: a.Width, Now: a.Now(), DataDir: a.DataDir, Token: a.Shown()}
+	return &Printer{Terminal: a.Terminal, Width: a.Width, Now: a.Now(), Typed: a.Typed, Token: a.Shown()}
 }
 
 // Command is a command to type next. It stays in one line: a part of it could be another command.
 func (p *Printer) Command(words string) string {
-	return strings.ReplaceAll("hostnode "+words+p.DataDir, " ", hardSpace)
+	return strings.ReplaceAll(p.Typed.Command(words), " ", hardSpace)
 }
 
 // hardSpace ends no line; it is printed as a space.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -29,12 +30,40 @@ func (c Config) checkAddress() error {
 	return nil
 }
 
+// KeyPassword reads the password of the key file; empty: it needs none.
+func (c Config) KeyPassword() (string, error) {
+	if c.Account.PasswordFile == "" {
+		return "", nil
+	}
+	return ReadPassword("account.passwordFile", c.Account.PasswordFile)
+}
+
+// ReadPassword reads the file with a password that a setting names.
+func ReadPassword(setting, path string) (string, error) {
+	const most = 4096
+	text, err := ReadPrivate(path, most)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %w", ErrInvalid, setting, err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return "", fmt.Errorf("%w: %s: %s is empty", ErrInvalid, setting, path)
+	}
+	return password, nil
+}
+
 func (c Config) checkSigner() error {
 	at := c.Account.Signer
+	file := c.Account.PasswordFile
+	if file != "" && !filepath.IsAbs(file) {
+		return refuse("account.passwordFile", file, "write an absolute path")
+	}
 	if at == "" {
 		return nil
 	}
 	switch {
+	case file != "":
+		return refuse("account.passwordFile", file, "account.signer is set too, which has the key: remove one of them")
 	case c.Account.KeyFile != "":
 		return refuse("account.keyFile", c.Account.KeyFile, "account.signer is set too; either a key file signs or a "+
 			"signer: remove one of them")

@@ -146,9 +146,12 @@ type Devchain struct {
 
 // Account is the account whose tokens are at stake.
 type Account struct {
-	// KeyFile holds the private key, 64 hex digits, readable only by its owner (mode
+	// KeyFile holds the private key, 64 hex digits or an encrypted keystore, readable only by its owner (mode
 	// 0600). Empty: account.key in the data directory, unless signer is set.
 	KeyFile string `key:"keyFile"`
+	// PasswordFile holds the password of the key file, an absolute path, readable only by its owner (mode 0600).
+	// With it the key file is a keystore of go-ethereum's, version 3. Empty: the key is not encrypted.
+	PasswordFile string `key:"passwordFile"`
 	// Signer is the URL, or the path of the unix socket, of a process that has the key and signs:
 	// clef, or another one with its calls (docs/signer.md). Plain http is only allowed to this
 	// machine. It needs address, and no keyFile. Empty: the key file signs.

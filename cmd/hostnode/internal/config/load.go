@@ -59,6 +59,7 @@ type Loaded struct {
 	// File is the file that was read; empty when there was none.
 	File string
 
+	named   bool // File, by a flag or the environment
 	sources map[string]string
 }
 
@@ -76,12 +77,16 @@ func (l Loaded) Settings() []Setting {
 	return all
 }
 
-// DataDirFlag is what a command needs besides its words to mean this data directory: nothing, if it is the default.
-func (l Loaded) DataDirFlag() string {
-	if l.sources["dataDir"] == "default" {
-		return ""
+// Where is what a command needs after its words to mean this host: the file that was named, and the data directory
+// unless that follows from the file or is the default.
+func (l Loaded) Where() (flags string) {
+	if l.named {
+		flags = " --" + fileFlag + " " + l.File
 	}
-	return " --data-dir " + l.DataDir
+	if by := l.sources["dataDir"]; by != "default" && !(l.named && strings.HasPrefix(by, "file ")) {
+		flags += " --data-dir " + l.DataDir
+	}
+	return flags
 }
 
 // Default is the configuration without any source. Paths that depend on the user are
@@ -269,7 +274,7 @@ func (l *Loaded) readFile(env map[string]string, flags *pflag.FlagSet) error {
 	if err := l.applyYAML(path, text); err != nil {
 		return err
 	}
-	l.File = path
+	l.File, l.named = path, named
 	if l.DataDir != "" && !named && filepath.Clean(l.DataDir) != filepath.Clean(dir) {
 		return fmt.Errorf("%w: %s lies in the data directory %s and names another one, %s; remove "+
 			"dataDir from it, or name the file with --%s", ErrInvalid, path, dir, l.DataDir, fileFlag)

@@ -31,7 +31,7 @@ var planted = map[string][]string{
 
 // plain are the texts among the settings that are no secrets: names, addresses and paths.
 var plain = []string{
-	"dataDir", "log.level", "log.format", "chain.contract", "chain.finality", "account.keyFile",
+	"dataDir", "log.level", "log.format", "chain.contract", "chain.finality", "account.keyFile", "account.passwordFile",
 	"account.rewardRecipient", "sales.maxCollateralAtRisk", "sales.dispersal", "prover.keysDir",
 	"account.address", "cluster.name", "cluster.member", "cluster.listen", "cluster.advertise",
 	"cluster.etcd.caFile", "cluster.etcd.certFile", "cluster.etcd.keyFile",

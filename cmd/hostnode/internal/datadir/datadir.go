@@ -86,8 +86,8 @@ type use struct {
 
 // Open makes the directory if needed, takes its lock and checks its format. now is
 // written into the lock file for others to read. Open waits for a command that uses the
-// directory, for ten seconds at most. Errors: *InUseError, ErrNewerFormat, ErrFormat, and
-// those of the file system.
+// directory, for ten seconds at most. Errors: *InUseError, ErrOtherUser, ErrNewerFormat,
+// ErrFormat, and those of the file system.
 func Open(root string, now time.Time) (*Dir, error) {
 	return open(root, now, use{create: true, patience: briefPatience})
 }
@@ -106,6 +106,9 @@ func OpenBriefly(root string, now time.Time, create bool) (*Dir, error) {
 
 func open(root string, now time.Time, u use) (*Dir, error) {
 	l := At(root)
+	if err := l.CheckUser(); err != nil {
+		return nil, err
+	}
 	if u.create {
 		if err := os.MkdirAll(root, 0o700); err != nil {
 			return nil, fmt.Errorf("make data directory: %w", err)
@@ -176,7 +179,7 @@ func (d *Dir) settle(now time.Time, brief bool) error {
 // does not lock it: the development chain, with a host or without. It refuses a directory
 // of a newer version (ErrNewerFormat), and one that is something else (ErrFormat).
 func (l Layout) Begin() error {
-	if err := l.checkFormat(true); err != nil {
+	if err := errors.Join(l.CheckUser(), l.checkFormat(true)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(l.Root, 0o700); err != nil {

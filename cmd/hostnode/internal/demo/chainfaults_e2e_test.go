@@ -82,9 +82,9 @@ func newRigWith(t *testing.T, beat, period time.Duration, beside bool, more func
 	}
 	hostDir := datadir.At(filepath.Join(dir, "host"))
 	r.must(os.MkdirAll(hostDir.Root, 0o700))
-	account, err := keys.Create(filepath.Join(hostDir.Root, "account.key"))
+	account, err := keys.Create(filepath.Join(hostDir.Root, "account.key"), "")
 	r.must(err)
-	r.key, err = keys.Load(filepath.Join(hostDir.Root, "account.key"))
+	r.key, err = keys.Load(filepath.Join(hostDir.Root, "account.key"), "")
 	r.must(err)
 	r.startNode(bin, filepath.Join(dir, "node"), account)
 	if beside {

@@ -134,9 +134,9 @@ func newFaultRigWith(t *testing.T, bin string, beat, lease time.Duration, names 
 		storeDir: filepath.Join(dir, "eventstore"), storeAt: free(t),
 		claimed: map[string]string{}, events: map[string]int{},
 	}
-	f.account, err = keys.Create(filepath.Join(dir, "account.key"))
+	f.account, err = keys.Create(filepath.Join(dir, "account.key"), "")
 	f.must(err)
-	f.key, err = keys.Load(filepath.Join(dir, "account.key"))
+	f.key, err = keys.Load(filepath.Join(dir, "account.key"), "")
 	f.must(err)
 	f.startNode(bin, filepath.Join(dir, "node"), f.account)
 	f.store(filepath.Join(dir, "client"))

@@ -107,7 +107,7 @@ func (s *downtimeDemo) start(ctx context.Context) error {
 		c := o.hostConfig(s.local.IPCPath(), s.local.Marketplace.String(), s.client.url)
 		c.DataDir, c.Prover = filepath.Join(s.dir.Root, string(h.name)), s.Config.Prover
 		c.Account.KeyFile = datadir.At(c.DataDir).KeyFile()
-		account, err := keys.Create(c.Account.KeyFile)
+		account, err := keys.Create(c.Account.KeyFile, "")
 		if err != nil {
 			return err
 		}

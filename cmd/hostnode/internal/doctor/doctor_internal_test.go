@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.chain.Close() })
-	account, err := keys.Create(w.c.Account.KeyFile)
+	account, err := keys.Create(w.c.Account.KeyFile, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,12 +43,12 @@ func Settings(c config.Config) (config.Config, error) {
 		if path == "" {
 			path = datadir.At(c.DataDir).KeyFile()
 		}
-		key, err := keys.Load(path)
+		address, err := keys.Address(path)
 		if err != nil {
 			return c, fmt.Errorf("%w: a dry run needs an address, not its key: set account.address to any (%w)",
 				config.ErrInvalid, err)
 		}
-		c.Account.Address = keys.AddressOf(key).String()
+		c.Account.Address = address.String()
 	}
 	c, none := Place(c), config.Default()
 	c.Account = config.Account{Address: c.Account.Address}

@@ -20,7 +20,7 @@ func TestADryRunHasTheSettingsOfTheHostButNothingThatActs(t *testing.T) {
 	if _, err := Settings(c); !errors.Is(err, config.ErrInvalid) || !errors.Is(err, keys.ErrMissing) {
 		t.Errorf("without an account: %v", err)
 	}
-	account, err := keys.Create(c.Account.KeyFile)
+	account, err := keys.Create(c.Account.KeyFile, "")
 	if err != nil {
 		t.Fatal(err)
 	}

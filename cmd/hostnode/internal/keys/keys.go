@@ -1,11 +1,15 @@
 // Package keys keeps the account's private key in a file.
 //
-// The file holds 64 hex digits and a newline, and must have mode 0600 exactly: a key
-// that others could read is no longer a key. A file is made once (O_EXCL) and never
-// overwritten, because the tokens of a lost key are gone. No error and no output of
-// this package contains any part of a key; only the address may be shown.
+// The file holds 64 hex digits and a newline or, with a password, a keystore of
+// go-ethereum's, and must have mode 0600 exactly: a key that others could read is no
+// longer a key. A file is made once (O_EXCL) and never overwritten, because the tokens
+// of a lost key are gone. No error and no output of this package contains any part of a
+// key or a password; only the address may be shown.
 //
-// Encrypted keystores and several accounts are not supported.
+// A host starts without a person, so it reads the password from a file. That protects
+// copies of the key's file, and the key where the password's is elsewhere.
+//
+// Several accounts are not supported.
 package keys
 
 import (
@@ -19,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ethereum/go-ethereum/accounts/keystore"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/hostnode/hostnode/events"
@@ -35,18 +40,64 @@ var (
 	ErrPermissions = errors.New("account key is not protected")
 	// ErrMalformed: the content is not a private key.
 	ErrMalformed = errors.New("not a private key")
+	// ErrPassword: a keystore's password is missing or another one, or a password was given for a key without one.
+	ErrPassword = errors.New("the account key and its password do not fit")
 )
 
 const (
 	// mode is the only one a key file may have.
 	mode fs.FileMode = 0o600
-	// maxText is the most bytes of a key in text: 0x, 64 digits, white space.
-	maxText = 256
+	// maxText is the most bytes of a key in text: 0x, 64 digits, white space. A keystore has some 500.
+	maxText, maxKeystore = 256, 8 << 10
 )
 
-// Load reads the key. Errors: ErrMissing, ErrPermissions, ErrMalformed, and those of
-// the file system.
-func Load(path string) (*ecdsa.PrivateKey, error) {
+// Load reads the key; without a password it must be a plain one, and with one a keystore. Errors: ErrMissing,
+// ErrPermissions, ErrMalformed, ErrPassword, and those of the file system.
+func Load(path, password string) (*ecdsa.PrivateKey, error) {
+	text, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	var key *ecdsa.PrivateKey
+	switch {
+	case Encrypted(text):
+		key, err = decrypt(text, password)
+	case password != "":
+		err = fmt.Errorf("%w: it is not encrypted: leave account.passwordFile out", ErrPassword)
+	default:
+		key, err = parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
+}
+
+// Address reads whose key a file has, for which a keystore needs no password.
+func Address(path string) (address events.Address, err error) {
+	text, err := read(path)
+	if err != nil {
+		return address, err
+	}
+	if Encrypted(text) {
+		var f form
+		if f, err = readForm(text); err == nil {
+			address, err = f.address()
+		}
+	} else {
+		var key *ecdsa.PrivateKey
+		if key, err = parse(text); err == nil {
+			address = AddressOf(key)
+		}
+	}
+	if err != nil {
+		return address, fmt.Errorf("%s: %w", path, err)
+	}
+	return address, nil
+}
+
+// read reads a key file that is protected.
+func read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s does not exist", ErrMissing, path)
@@ -67,34 +118,57 @@ func Load(path string) (*ecdsa.PrivateKey, error) {
 		return nil, fmt.Errorf("%w: %s has mode %#o, only %#o is accepted; run: chmod 600 %s",
 			ErrPermissions, path, m, mode, path)
 	}
-	key, err := parse(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return key, nil
+	return readText(f)
 }
 
-// Create makes a new key and its file, and the directory if needed. Errors:
+func readText(from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxKeystore+1))
+	if err != nil {
+		return nil, fmt.Errorf("read account key: %w", err)
+	}
+	if len(text) > maxKeystore {
+		return nil, fmt.Errorf("%w: it is larger than %d bytes", ErrMalformed, maxKeystore)
+	}
+	return text, nil
+}
+
+// Create makes a new key and its file, encrypted if there is a password, and the directory if needed. Errors:
 // ErrExists, and those of the file system.
-func Create(path string) (events.Address, error) {
+func Create(path, password string) (events.Address, error) {
 	key, err := crypto.GenerateKey()
 	if err != nil {
 		return events.Address{}, fmt.Errorf("make account key: %w", err)
 	}
-	return AddressOf(key), write(path, key)
+	return AddressOf(key), write(path, key, password)
 }
 
-// Import reads a key as text, with or without 0x, and makes its file unless fits refuses
-// the address. Errors: ErrMalformed, ErrExists, that of fits, and those of the file system.
-func Import(path string, from io.Reader, fits func(events.Address) error) (events.Address, error) {
-	key, err := parse(from)
+// Import reads a key as text, with or without 0x, or a keystore, and makes its file unless fits refuses the address.
+// ask returns the password with which the key is encrypted, and is to be stored; empty: it is plain, and stays so.
+// Errors: ErrMalformed, ErrPassword, ErrExists, those of ask and fits, and those of the file system.
+func Import(
+	path string, from io.Reader, ask func(encrypted bool) (string, error), fits func(events.Address) error,
+) (address events.Address, err error) {
+	text, err := readText(from)
 	if err != nil {
-		return events.Address{}, err
+		return address, err
+	}
+	var key *ecdsa.PrivateKey
+	if !Encrypted(text) { // What is no key is refused before a password is asked for.
+		if key, err = parse(text); err != nil {
+			return address, err
+		}
+	}
+	password, err := ask(key == nil)
+	if err == nil && key == nil {
+		key, err = decrypt(text, password)
+	}
+	if err != nil {
+		return address, err
 	}
 	if err := fits(AddressOf(key)); err != nil {
-		return events.Address{}, err
+		return address, err
 	}
-	return AddressOf(key), write(path, key)
+	return AddressOf(key), write(path, key, password)
 }
 
 // AddressOf is the address that the key owns.
@@ -103,15 +177,11 @@ func AddressOf(key *ecdsa.PrivateKey) events.Address {
 }
 
 // parse reads 64 hex digits. Its errors never quote what it read.
-func parse(from io.Reader) (*ecdsa.PrivateKey, error) {
-	text, err := io.ReadAll(io.LimitReader(from, maxText+1))
-	if err != nil {
-		return nil, fmt.Errorf("read account key: %w", err)
-	}
+func parse(text []byte) (*ecdsa.PrivateKey, error) {
 	digits := bytes.TrimSpace(text)
 	digits = bytes.TrimPrefix(digits, []byte("0x"))
 	if len(text) > maxText || len(digits) != 64 {
-		return nil, fmt.Errorf("%w: it must be 64 hex digits", ErrMalformed)
+		return nil, fmt.Errorf("%w: it must be 64 hex digits, or a keystore", ErrMalformed)
 	}
 	raw := make([]byte, 32)
 	if _, err := hex.Decode(raw, digits); err != nil {
@@ -125,12 +195,19 @@ func parse(from io.Reader) (*ecdsa.PrivateKey, error) {
 }
 
 // write makes the file; it is on disk when write returns.
-func write(path string, key *ecdsa.PrivateKey) error {
+func write(path string, key *ecdsa.PrivateKey, password string) error {
+	text := []byte(hex.EncodeToString(crypto.FromECDSA(key)) + "\n")
+	if password != "" {
+		var err error
+		if text, err = encrypt(key, password, keystore.StandardScryptN); err != nil {
+			return err
+		}
+	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("write account key: %w", err)
 	}
-	err := durable.Create(path, []byte(hex.EncodeToString(crypto.FromECDSA(key))+"\n"))
+	err := durable.Create(path, text)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s is kept as it is", ErrExists, path)
 	}

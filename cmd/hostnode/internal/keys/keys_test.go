@@ -19,11 +19,11 @@ const (
 
 func TestAMadeKeyIsLoadedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "account.key")
-	address, err := Create(path)
+	address, err := Create(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := Load(path)
+	key, err := Load(path, "")
 	if err != nil || AddressOf(key) != address {
 		t.Fatalf("loaded %v, %v; want %s", key, err, address)
 	}
@@ -36,7 +36,7 @@ func TestAMadeKeyIsLoadedAgain(t *testing.T) {
 func TestAKeyIsImportedWithAndWithout0x(t *testing.T) {
 	for i, text := range []string{knownKey, "0x" + knownKey, " " + strings.ToUpper(knownKey) + "\r\n"} {
 		path := filepath.Join(t.TempDir(), "account.key")
-		address, err := Import(path, strings.NewReader(text), anybody)
+		address, err := Import(path, strings.NewReader(text), plain, anybody)
 		if err != nil || address.String() != knownAddress {
 			t.Errorf("%d: address %s, %v", i, address, err)
 		}
@@ -45,31 +45,31 @@ func TestAKeyIsImportedWithAndWithout0x(t *testing.T) {
 
 func TestAKeyIsNeverOverwritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "account.key")
-	first, err := Create(path)
+	first, err := Create(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(path); !errors.Is(err, ErrExists) {
+	if _, err := Create(path, ""); !errors.Is(err, ErrExists) {
 		t.Fatalf("create: %v", err)
 	}
-	if _, err := Import(path, strings.NewReader(knownKey), anybody); !errors.Is(err, ErrExists) {
+	if _, err := Import(path, strings.NewReader(knownKey), plain, anybody); !errors.Is(err, ErrExists) {
 		t.Fatalf("import: %v", err)
 	}
-	if key, err := Load(path); err != nil || AddressOf(key) != first {
+	if key, err := Load(path, ""); err != nil || AddressOf(key) != first {
 		t.Fatalf("the key changed: %v", err)
 	}
 }
 
 func TestAKeyThatOthersMayUseIsRefusedWithTheRemedy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "account.key")
-	if _, err := Create(path); err != nil {
+	if _, err := Create(path, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o660, 0o644, 0o700, 0o400} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(path)
+		_, err := Load(path, "")
 		if mode == 0o400 && os.Getuid() != 0 && errors.Is(err, fs.ErrPermission) {
 			continue
 		}
@@ -77,13 +77,13 @@ func TestAKeyThatOthersMayUseIsRefusedWithTheRemedy(t *testing.T) {
 			t.Errorf("mode %#o: %v", mode, err)
 		}
 	}
-	if _, err := Load(t.TempDir()); !errors.Is(err, ErrPermissions) {
+	if _, err := Load(t.TempDir(), ""); !errors.Is(err, ErrPermissions) {
 		t.Errorf("a directory: %v", err)
 	}
 }
 
 func TestAMissingKeyIsNamed(t *testing.T) {
-	_, err := Load(filepath.Join(t.TempDir(), "account.key"))
+	_, err := Load(filepath.Join(t.TempDir(), "account.key"), "")
 	if !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "account.key does not exist") {
 		t.Fatalf("got %v", err)
 	}
@@ -100,7 +100,7 @@ func TestWhatIsNoKeyIsRefusedAndNeverRepeated(t *testing.T) {
 		"a whole file":    strings.Repeat(knownKey+"\n", 100),
 	} {
 		path := filepath.Join(t.TempDir(), "account.key")
-		_, err := Import(path, strings.NewReader(text), anybody)
+		_, err := Import(path, strings.NewReader(text), plain, anybody)
 		if !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -118,12 +118,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		key, err := parse(strings.NewReader(text))
+		key, err := parse([]byte(text))
 		if (err == nil) == (key == nil) || err != nil && !errors.Is(err, ErrMalformed) {
 			t.Fatalf("%d bytes: %v", len(text), err)
 		}
 	})
 }
+
+// plain is the answer of who wants no password.
+func plain(bool) (string, error) { return "", nil }
 
 // anybody takes every key.
 func anybody(events.Address) error { return nil }

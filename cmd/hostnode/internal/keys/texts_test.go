@@ -3,14 +3,13 @@ package keys
 import (
 	"bytes"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/hostnode/hostnode/events"
 )
 
 func TestWhoSignedATextIsFound(t *testing.T) {
-	key, err := parse(strings.NewReader(knownKey))
+	key, err := parse([]byte(knownKey))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,7 @@ func TestWhoSignedATextIsFound(t *testing.T) {
 }
 
 func FuzzSignerOf(f *testing.F) {
-	key, err := parse(strings.NewReader(knownKey))
+	key, err := parse([]byte(knownKey))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func waiting(t *testing.T) *Process {
 	t.Cleanup(func() { _ = dir.Close() })
 	log := logrus.NewEntry(quiet())
 	p := &Process{Dir: dir, config: c, log: log, alerts: alerts.NewDesk(alerts.Config{}, "", ""), cancel: func() {}}
-	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
+	p.start = newStart(time.Now(), c.DataDir, health.Typed{}, p.alerts, log)
 	return p
 }
 
@@ -67,7 +67,7 @@ func TestNothingIsProvenWithoutWhatItTakes(t *testing.T) {
 		}, ErrKeyLost},
 		"the key of another account": {func(t *testing.T, p *Process) {
 			used(t, p, events.Address{1})
-			if _, err := keys.Create(p.Dir.KeyFile()); err != nil {
+			if _, err := keys.Create(p.Dir.KeyFile(), ""); err != nil {
 				t.Fatal(err)
 			}
 		}, datadir.ErrOtherAccount},

@@ -31,17 +31,21 @@ func AccountKey(c config.Config, dir datadir.Layout, owner events.Address, makes
 	*ecdsa.PrivateKey, error,
 ) {
 	path := KeyFile(c)
-	key, err := keys.Load(path)
+	password, err := c.KeyPassword()
+	if err != nil {
+		return nil, err
+	}
+	key, err := keys.Load(path, password)
 	switch {
 	case errors.Is(err, keys.ErrMissing) && !owner.Zero():
 		return nil, fmt.Errorf("%w: %s belongs to %s, and %s does not exist", ErrKeyLost, dir.Root, owner, path)
 	case errors.Is(err, keys.ErrMissing) && makes:
-		address, err := keys.Create(path)
+		address, err := keys.Create(path, password)
 		if err != nil {
 			return nil, err
 		}
 		log.WithField("account", address.String()).Info("made an account for the development chain")
-		return keys.Load(path)
+		return keys.Load(path, password)
 	case err != nil:
 		return nil, err
 	case !owner.Zero() && owner != keys.AddressOf(key):

@@ -25,7 +25,7 @@ func TestNoAccountIsMadeOrTakenBesideTheOneOfTheDirectory(t *testing.T) {
 	if _, err := AccountKey(c, dir, owner, true, log); !errors.Is(err, ErrKeyLost) {
 		t.Errorf("without the key: %v", err)
 	}
-	if _, err := keys.Load(dir.KeyFile()); !errors.Is(err, keys.ErrMissing) {
+	if _, err := keys.Load(dir.KeyFile(), ""); !errors.Is(err, keys.ErrMissing) {
 		t.Fatalf("a key was made: %v", err)
 	}
 	if _, err := AccountKey(c, dir, events.Address{}, false, log); !errors.Is(err, keys.ErrMissing) {

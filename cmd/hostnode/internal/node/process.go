@@ -77,6 +77,8 @@ type Begin struct {
 	Dry bool
 	// TakeOver starts although, by the events or the chain, the host runs elsewhere.
 	TakeOver bool
+	// Typed is for hints.
+	Typed health.Typed
 	// Rooms make the rooms of further machines.
 	Rooms []MakeRoom
 	// Local has content on this machine that is not fetched from a source; nil: there is none.
@@ -106,7 +108,7 @@ func Take(c config.Config, o Begin, log *logrus.Entry) (*Process, error) {
 		Command: c.Alerts.Command, Webhook: c.Alerts.Webhook, Format: c.Alerts.Format, Key: key,
 		Timeout: c.Alerts.Timeout, Log: log, Secrets: c.Secrets(),
 	}, string(c.Member()), dir.Unrecorded())
-	p.start = newStart(time.Now(), c.DataDir, p.alerts, log)
+	p.start = newStart(time.Now(), c.DataDir, o.Typed, p.alerts, log)
 	return p, nil
 }
 

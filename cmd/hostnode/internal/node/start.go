@@ -31,10 +31,10 @@ type start struct {
 	standing func() rpc.Reachability
 }
 
-func newStart(now time.Time, dataDir string, to *alerts.Desk, log *logrus.Entry) *start {
+func newStart(now time.Time, dataDir string, typed health.Typed, to *alerts.Desk, log *logrus.Entry) *start {
 	return &start{
 		alerts: to, log: log, now: time.Now, told: map[string]bool{},
-		f: health.Facts{Stage: health.Starting, StageSince: now, DataDir: dataDir},
+		f: health.Facts{Stage: health.Starting, StageSince: now, DataDir: dataDir, Typed: typed},
 	}
 }
 
@@ -60,7 +60,7 @@ func (s *start) does(what string) { s.notes(func(f *health.Facts) { f.WaitsFor =
 
 func (s *start) stops(now time.Time) {
 	s.notes(func(f *health.Facts) {
-		*f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: f.DataDir, Account: f.Account}
+		*f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: f.DataDir, Typed: f.Typed, Account: f.Account}
 	})
 }
 

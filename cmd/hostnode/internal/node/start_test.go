@@ -17,7 +17,7 @@ import (
 func TestAStartThatWaitsForLongCallsSomebodyOnceAndSaysSinceWhen(t *testing.T) {
 	log, told := test.NewNullLogger()
 	now := events.Unix(1_750_000_000)
-	s := newStart(now, "/data", nil, logrus.NewEntry(log))
+	s := newStart(now, "/data", health.Typed{}, nil, logrus.NewEntry(log))
 	s.now = func() time.Time { return now }
 	s.is(events.Address{1})
 	refused, away := errors.New("connection refused"), fmt.Errorf("append: %w", events.ErrAway)

@@ -80,14 +80,14 @@ func (c *Client) Account(ctx context.Context) (*chain.Requester, error) {
 
 func (c *Client) key() (*ecdsa.PrivateKey, error) {
 	file := filepath.Join(c.dir, "account.key")
-	key, err := keys.Load(file)
+	key, err := keys.Load(file, "")
 	if !errors.Is(err, keys.ErrMissing) {
 		return key, err
 	}
-	if _, err := keys.Create(file); err != nil {
+	if _, err := keys.Create(file, ""); err != nil {
 		return nil, err
 	}
-	return keys.Load(file)
+	return keys.Load(file, "")
 }
 
 // dial connects to the market. local is the chain if it is a development chain.

@@ -135,22 +135,14 @@ func Open(ctx context.Context, spec Spec, log *logrus.Entry) (*Opened, error) {
 	return &Opened{Store: store, Name: esdb.Redact(spec.URL)}, nil
 }
 
-// maxPassword is the most bytes of a password file.
-const maxPassword = 4096
-
 // Connection is the connection string with the password from its file.
 func (s Spec) Connection() (string, error) {
 	if s.PasswordFile == "" {
 		return s.URL, nil
 	}
-	text, err := config.ReadPrivate(s.PasswordFile, maxPassword)
+	password, err := config.ReadPassword("eventStore.passwordFile", s.PasswordFile)
 	if err != nil {
-		return "", fmt.Errorf("%w: eventStore.passwordFile: read the password of the event store: %w",
-			config.ErrInvalid, err)
-	}
-	password := strings.TrimRight(string(text), "\r\n")
-	if password == "" {
-		return "", fmt.Errorf("%w: %s is empty", config.ErrInvalid, s.PasswordFile)
+		return "", err
 	}
 	scheme, rest, _ := strings.Cut(s.URL, "://")
 	user, host, ok := strings.Cut(rest, "@")
