@@ -186,6 +186,9 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	case err != nil:
 		r.onSilent(d, m.aggregate, err)
 	default:
+		if d.told && r.Over != nil {
+			r.Over(m.aggregate)
+		}
 		d.silent, d.tries, d.told = time.Time{}, 0, false
 		r.onReport(a, d, m)
 	}
