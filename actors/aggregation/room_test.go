@@ -288,6 +288,42 @@ func TestTroubleThatWasToldBeforeARestartIsOver(t *testing.T) {
 	})
 }
 
+// The settings name another broker while a deal is open: the aggregate is not offered there, and operators are told
+// once. When they say that the deal failed, its pieces are offered to the new broker.
+func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.lie = func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
+		}
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(5 * time.Minute)
+		first := h.cargo().Ferries()[0].Aggregate
+		for range 2 {
+			h.world.crash()
+			h.set.BrokerName, h.world.lie, h.told = "new", nil, nil
+			h.world.offers = map[string]events.DealReport{} // The new one has none.
+			h.goOn()
+			h.room.Tell(aggregation.Ask{Aggregate: first})
+			h.pass(2 * time.Hour)
+			if h.world.offered != 1 || len(h.told) != 1 || !strings.Contains(h.told[0].Text, `with broker "fake"`) {
+				t.Fatalf("%d offers; told %v", h.world.offered, h.told)
+			}
+		}
+		report := aggregation.Report{By: "anna", DealReport: events.DealReport{
+			Aggregate: first, Status: events.DealRejected, Reason: "withdrawn there",
+		}}
+		if _, err := h.order(aggregation.Order{Report: &report}); err != nil {
+			t.Fatal(err)
+		}
+		h.pass(time.Hour)
+		if got := h.statuses(); !strings.Contains(got, "approved:4") || h.world.offered != 2 {
+			t.Errorf("they are %s, after %d offers", got, h.world.offered)
+		}
+	})
+}
+
 func TestTooManyCARsAreNotTaken(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.world.set(func(w *world) { w.away = true })
