@@ -179,7 +179,7 @@ func readAs[E proto.Message](
 // be stored; other events wait. ErrTakenOver: another process wrote to the stream.
 func (h *hostRecord) write(ctx context.Context, m hostEvent) error {
 	return h.oneAtATime(ctx, func() error {
-		return askStore(ctx, h.Base, func() error { return h.appendNext(ctx, m) })
+		return askStore(ctx, h.Base, func() error { return h.appendNext(ctx, func() hostEvent { return m }) })
 	})
 }
 
@@ -200,9 +200,14 @@ func (h *hostRecord) oneAtATime(ctx context.Context, write func() error) error {
 	return err
 }
 
-// appendNext tries once to write the next event of this process. Call it inside oneAtATime.
-func (h *hostRecord) appendNext(ctx context.Context, m hostEvent) error {
+// appendNext tries once to write the next event of this process, as it follows from what is known then; nil: none does.
+// When another process has written meanwhile, it is known what. Call it inside oneAtATime.
+func (h *hostRecord) appendNext(ctx context.Context, next func() hostEvent) error {
 	for {
+		m := next()
+		if m == nil {
+			return nil
+		}
 		err := h.appendAt(ctx, h.count, m)
 		switch {
 		case err == nil:
@@ -383,24 +388,14 @@ func (h *hostRecord) hasTerm(ctx context.Context) error {
 // endTerm tries once to record that the term of this process is over, if it has one. Another member
 // may take the next one at the same moment; then this one's needs no end. Call it inside oneAtATime.
 func (h *hostRecord) endTerm(ctx context.Context, at time.Time) error {
-	for {
+	return h.appendNext(ctx, func() hostEvent {
 		now, _ := h.state()
 		term, lasts := membership.Owner(now)
 		if !lasts || term.Epoch != h.Epoch {
 			return nil
 		}
-		m := &messages.TermEnded{At: events.TimeToMessage(at), Epoch: h.Epoch, Term: term.Number}
-		err := h.appendAt(ctx, h.count, m)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, events.ErrWrongRevision) {
-			return fmt.Errorf("write the host's record: %w", err)
-		}
-		if err := h.readOn(ctx); err != nil {
-			return err
-		}
-	}
+		return &messages.TermEnded{At: events.TimeToMessage(at), Epoch: h.Epoch, Term: term.Number}
+	})
 }
 
 // stop tries once to record that this process has stopped.
@@ -409,7 +404,9 @@ func (h *hostRecord) stop(ctx context.Context) error {
 		if err := h.endTerm(ctx, h.Clock.Now()); err != nil {
 			return err
 		}
-		return h.appendNext(ctx, &messages.HostStopped{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch})
+		return h.appendNext(ctx, func() hostEvent {
+			return &messages.HostStopped{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch}
+		})
 	})
 }
 
