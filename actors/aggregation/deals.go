@@ -186,10 +186,10 @@ func (r *Room) tellElsewhere(d *dealing, aggregate string) {
 		return
 	}
 	d.told = true
-	text := fmt.Sprintf("the deal about %s is with broker %q, and aggregation.broker.kind is %q: nobody asks what became "+
-		"of it", aggregate, d.Durable.Broker, r.BrokerName)
-	r.Tell(Notice{aggregate, text, "set aggregation.broker.kind back until it is over; or withdraw it there, and say so " +
-		"with hostnode aggregation report " + aggregate + " --reason WHY: then its pieces are offered anew"})
+	text := fmt.Sprintf("the deal about %s is with broker %q, and aggregation.broker.kind is %q: nobody asks what "+
+		"became of it", aggregate, d.Durable.Broker, r.BrokerName)
+	r.Tell(Notice{aggregate, text, "set aggregation.broker.kind back until it is over; or withdraw it there, and say " +
+		"so with hostnode aggregation report " + aggregate + " --reason WHY: then its pieces are offered anew"})
 }
 
 // onAsked compares what a broker said with what is possible, and records it.
