@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/hostnode/hostnode/actors/admission"
@@ -267,6 +268,7 @@ func sectorsRoom(
 	settings.ScrubEvery = cmp.Or(settings.ScrubEvery, cfg.ScrubEvery)
 	settings.ScrubBytesPerSecond = cmp.Or(settings.ScrubBytesPerSecond, cfg.ScrubBytesPerSecond)
 	settings.FinalBlocks = cmp.Or(settings.FinalBlocks, cfg.FinalBlocks)
+	compared := new(atomic.Bool)
 	return &supervisedRoom{
 		Room: Room{
 			Part: at.sectors, Heads: true, Lost: "no sector is sealed or proven while it is down, and slots are",
@@ -274,7 +276,7 @@ func sectorsRoom(
 				room := sectors.New(sectors.Deps{
 					Base: c.Base, Settings: settings, Sealer: p.Sealer, Files: p.Files, Pieces: p.Pieces,
 					Chain: s.Checked(p.Chain), Ledger: at.ledger, Quarantined: s.record.quarantined, Space: p.Space,
-					Policy: cfg.SectorPolicy, Decide: cfg.Cores.DecideSector,
+					Compared: compared, Policy: cfg.SectorPolicy, Decide: cfg.Cores.DecideSector,
 					Alert: func(t health.SectorTrouble) {
 						facts := health.Facts{Sectors: []health.SectorTrouble{t}}
 						c, _ := health.CauseOf("sectors-stuck", facts)

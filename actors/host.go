@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,8 +217,11 @@ func OrderOwner[T, M any](ctx context.Context, h *Host, to *shell.Part, order M)
 func Taker[T, M any](to *shell.Part) func(context.Context, *Host, []byte) (any, error) {
 	return func(ctx context.Context, h *Host, body []byte) (any, error) {
 		var order M
-		if err := json.Unmarshal(body, &order); err != nil {
-			return nil, fmt.Errorf("an order to %s: %w: %w", to.Name, events.ErrMalformed, err)
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.DisallowUnknownFields() // An order is never carried out in part.
+		if err := d.Decode(&order); err != nil {
+			return nil, fmt.Errorf("an order to %s: %w: %w; the members may be of different versions", to.Name,
+				events.ErrMalformed, err)
 		}
 		return Order[T](ctx, h, to, order)
 	}

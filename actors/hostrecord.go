@@ -200,10 +200,14 @@ func (h *hostRecord) oneAtATime(ctx context.Context, write func() error) error {
 	return err
 }
 
-// appendNext tries once to write the next event of this process, which may depend on what others have written; nil:
-// there is none. Call it inside oneAtATime.
+// appendNext tries once to write the next event of this process, as it follows from what is known then; nil: none does.
+// When another process has written meanwhile, it is known what. Call it inside oneAtATime.
 func (h *hostRecord) appendNext(ctx context.Context, next func() hostEvent) error {
-	for m := next(); m != nil; m = next() {
+	for {
+		m := next()
+		if m == nil {
+			return nil
+		}
 		err := h.appendAt(ctx, h.count, m)
 		switch {
 		case err == nil:
@@ -219,7 +223,6 @@ func (h *hostRecord) appendNext(ctx context.Context, next func() hostEvent) erro
 			return fmt.Errorf("write the host's record: %w", err)
 		}
 	}
-	return nil
 }
 
 // appendAt tries to write events together, after so many. Call it inside oneAtATime.
@@ -387,10 +390,11 @@ func (h *hostRecord) hasTerm(ctx context.Context) error {
 func (h *hostRecord) endTerm(ctx context.Context, at time.Time) error {
 	return h.appendNext(ctx, func() hostEvent {
 		now, _ := h.state()
-		if term, lasts := membership.Owner(now); lasts && term.Epoch == h.Epoch {
-			return &messages.TermEnded{At: events.TimeToMessage(at), Epoch: h.Epoch, Term: term.Number}
+		term, lasts := membership.Owner(now)
+		if !lasts || term.Epoch != h.Epoch {
+			return nil
 		}
-		return nil
+		return &messages.TermEnded{At: events.TimeToMessage(at), Epoch: h.Epoch, Term: term.Number}
 	})
 }
 
@@ -400,8 +404,9 @@ func (h *hostRecord) stop(ctx context.Context) error {
 		if err := h.endTerm(ctx, h.Clock.Now()); err != nil {
 			return err
 		}
-		stopped := &messages.HostStopped{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch}
-		return h.appendNext(ctx, func() hostEvent { return stopped })
+		return h.appendNext(ctx, func() hostEvent {
+			return &messages.HostStopped{At: events.TimeToMessage(h.Clock.Now()), Epoch: h.Epoch}
+		})
 	})
 }
 

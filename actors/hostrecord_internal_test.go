@@ -101,3 +101,35 @@ func TestAWordOfTheHostIsWrittenOnceThoughItsAnswerIsLost(t *testing.T) {
 		}
 	})
 }
+
+// movedStore refuses each append, as if another process had written, and has nothing to show for it.
+type movedStore struct{ events.Store }
+
+func (movedStore) Append(
+	context.Context, string, events.Expected, []events.NewEvent,
+) (events.AppendResult, error) {
+	return events.AppendResult{}, events.ErrWrongRevision
+}
+
+// A stream that became shorter takes nothing more. Who ends a term is told so, instead of trying for ever.
+func TestTheEndOfATermIsNotTriedForEver(t *testing.T) {
+	store := storetest.NewMemory()
+	e := speaker(store)
+	e.Epoch, e.Member = 1, "north"
+	at := heartbeat().GetAt()
+	for _, m := range []hostEvent{
+		&messages.HostStarted{
+			At: at, Epoch: 1, Member: "north", Node: "test", Version: "test", ChainId: 1,
+			Genesis: events.Hash{1}.String(), Contract: events.Address{2}.String(),
+		},
+		&messages.TermTaken{At: at, Epoch: 1, Member: "north", Term: 1},
+	} {
+		if err := e.write(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Store = movedStore{store}
+	if err := e.stop(t.Context()); !errors.Is(err, events.ErrWrongRevision) {
+		t.Errorf("it ended with %v", err)
+	}
+}

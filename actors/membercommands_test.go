@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/hostnode/hostnode/actors"
+	"github.com/hostnode/hostnode/actors/downtime"
 	"github.com/hostnode/hostnode/actors/members"
 	"github.com/hostnode/hostnode/actors/shell"
 	"github.com/hostnode/hostnode/actors/sim"
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/capacity"
+	core "github.com/hostnode/hostnode/events/downtime"
 	"github.com/hostnode/hostnode/events/slotqueue"
 	"github.com/hostnode/hostnode/messages"
 )
@@ -133,5 +135,16 @@ func TestCommandsOfOtherKindsDoNotTravel(t *testing.T) {
 	}
 	if _, err := (members.ChangeQueue{}).Command(); !errors.Is(err, events.ErrMalformed) {
 		t.Errorf("an empty one: %v", err)
+	}
+}
+
+// A member of a newer version passes on an order that this one does not know: it is refused, and not taken for another one.
+func TestAnOrderThatIsNotKnownHereIsRefused(t *testing.T) {
+	takes := actors.Taker[core.Status, downtime.Order](shell.NewPart(downtime.Name))
+	for _, order := range []string{`{"Node":"a","Evict":{"By":"anna"}}`, `{"Node":"a","Force":{"To":3,"For":"1h"}}`} {
+		_, err := takes(t.Context(), nil, []byte(order))
+		if !errors.Is(err, events.ErrMalformed) || !strings.Contains(err.Error(), "different versions") {
+			t.Errorf("%s: %v", order, err)
+		}
 	}
 }

@@ -55,11 +55,11 @@ func (s *scrub) run(ctx context.Context) {
 // untilDue is the time until the next pass is due; 0: one runs, or is due.
 func (s *scrub) untilDue() time.Duration {
 	p := s.repo.ScrubProgress()
-	since := s.Clock.Now().Sub(p.LastBegan)
-	if !p.Began.IsZero() || p.LastBegan.IsZero() || since >= s.every {
+	now := s.Clock.Now()
+	if !p.Began.IsZero() || p.LastBegan.IsZero() || events.Waited(now, p.LastBegan, s.every) {
 		return 0
 	}
-	return min(s.every-max(0, since), scrubPatience)
+	return min(s.every-max(0, now.Sub(p.LastBegan)), scrubPatience)
 }
 
 // scrubFound says that stored data is damaged, and what found that.

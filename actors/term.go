@@ -276,12 +276,19 @@ func (t *terms) takeTerm(ctx context.Context) (term uint64, err error) {
 	defer cancel()
 	err = t.oneAtATime(ctx, func() error {
 		return askStore(ctx, t.Base, func() error {
-			for {
-				term, err = t.takeTermOnce(ctx)
-				if !errors.Is(err, events.ErrWrongRevision) {
-					return err
-				}
+			if err := t.readOn(ctx); err != nil {
+				return err
 			}
+			return t.appendNext(ctx, func() hostEvent {
+				now, _ := t.state()
+				m := membership.TakeTerm(now, t.Epoch, t.Member, t.Clock.Now())
+				if m == nil {
+					term = now.Term.Number
+					return nil
+				}
+				term = m.GetTerm()
+				return m
+			})
 		})
 	})
 	return term, err
@@ -299,20 +306,6 @@ func (t *terms) untake(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		t.Log.Warnf("it is not known whether this member took a term: %v", err)
 	}
-}
-
-// takeTermOnce tries once. ErrWrongRevision: another process wrote to the host's stream. Call it
-// inside oneAtATime.
-func (t *terms) takeTermOnce(ctx context.Context) (term uint64, err error) {
-	if err := t.readOn(ctx); err != nil {
-		return 0, err
-	}
-	now, _ := t.state()
-	m := membership.TakeTerm(now, t.Epoch, t.Member, t.Clock.Now())
-	if m == nil {
-		return now.Term.Number, nil
-	}
-	return m.GetTerm(), t.appendAt(ctx, t.count, m)
 }
 
 // giveBack says in the record that the term is over, if it is still this member's, and lets others

@@ -44,6 +44,10 @@ func TimeFromMessage(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
+// Waited reports whether a stored time by the machine's clock lies so long back, or ahead: then the clock was set back
+// meanwhile, and nothing may wait for it to come there again.
+func Waited(now, since time.Time, long time.Duration) bool { return now.Sub(since).Abs() >= long }
+
 // Unix converts a point in chain time from the contract's seconds. Anything later than
 // the calendar's end becomes the calendar's end.
 func Unix(seconds uint64) time.Time { return time.Unix(int64(min(seconds, MaxUnix)), 0).UTC() }

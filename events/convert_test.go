@@ -168,3 +168,17 @@ func receiptFromMessage(m *messages.Receipt) events.Receipt {
 		GasUsed: m.GetGasUsed(),
 	}
 }
+
+func TestNothingWaitsForAClockThatWasSetBack(t *testing.T) {
+	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	for since, want := range map[time.Duration]bool{
+		-time.Hour: true, -time.Minute: false, 0: false, time.Minute: false, time.Hour: true, 24 * 365 * time.Hour: true,
+	} {
+		if got := events.Waited(now, now.Add(since), time.Hour); got != want {
+			t.Errorf("since %s: %t", since, got)
+		}
+	}
+	if !events.Waited(now, time.Time{}, time.Hour) {
+		t.Error("since the zero time it has not waited")
+	}
+}

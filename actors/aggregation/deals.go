@@ -64,7 +64,7 @@ func (r *Room) onDeal(a *shell.Turn, aggregate string, d *dealing) {
 	r.tooLate(d, f)
 	switch {
 	// Another process, which had the term before, withdrew the offer, and this one may have made it again.
-	case d.here && (d.Durable.By != "" || f.State == cargo.Rejected):
+	case d.here && !r.elsewhere(d) && (d.Durable.By != "" || f.State == cargo.Rejected):
 		r.run(a, "deal/"+aggregate, func(ctx context.Context) (any, error) {
 			return asked{aggregate: aggregate, withdrawn: true}, r.Broker.Withdraw(ctx, aggregate)
 		})
@@ -147,6 +147,12 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	case d.Ahead.Final(): // It is on its way into the record. An offer that was withdrawn is not made again.
 		r.poll(a, aggregate, r.Poll)
 		return
+	case r.elsewhere(d) && d.by != nil: // Who reports it has told that broker.
+		r.onWithdrawn(a, d, nil)
+		return
+	case r.elsewhere(d):
+		r.tellElsewhere(d, aggregate)
+		return
 	}
 	f := r.cargo.Durable.Aggregate(aggregate)
 	offer := events.AggregateOffer{Aggregate: aggregate, Size: events.Bytes(f.Class), Pieces: len(f.Pieces)}
@@ -169,6 +175,23 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	d.here = d.here || begun && !withdraw
 }
 
+// elsewhere reports whether a deal is with a broker that the settings no longer name. It is not offered to another one:
+// that would be a second deal about the same bytes.
+func (r *Room) elsewhere(d *dealing) bool {
+	return d.Durable.Broker != "" && d.Durable.Broker != r.BrokerName
+}
+
+func (r *Room) tellElsewhere(d *dealing, aggregate string) {
+	if d.told {
+		return
+	}
+	d.told = true
+	text := fmt.Sprintf("the deal about %s is with broker %q, and aggregation.broker.kind is %q: nobody asks what "+
+		"became of it", aggregate, d.Durable.Broker, r.BrokerName)
+	r.Tell(Notice{aggregate, text, "set aggregation.broker.kind back until it is over; or withdraw it there, and say " +
+		"so with hostnode aggregation report " + aggregate + " --reason WHY: then its pieces are offered anew"})
+}
+
 // onAsked compares what a broker said with what is possible, and records it.
 func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	d := r.deals[m.aggregate]
@@ -186,6 +209,9 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	case err != nil:
 		r.onSilent(d, m.aggregate, err)
 	default:
+		if d.told && r.Over != nil {
+			r.Over(m.aggregate)
+		}
 		d.silent, d.tries, d.told = time.Time{}, 0, false
 		r.onReport(a, d, m)
 	}

@@ -45,6 +45,8 @@ type world struct {
 	slow    string // appends to streams of this category take five minutes
 	full    bool   // the disk
 	kept    int    // calls of Keep
+	hangs   string // calls of this kind wait until their context ends
+	hung    int    // how many do
 	left    int    // points until a crash; negative: there is none
 	crash   func() // ends the host
 }
@@ -99,10 +101,24 @@ func (w *world) crashAfter(points int) {
 // quiet is how many points there are until a crash when none is wanted.
 const quiet = 1 << 40
 
+// hang waits until the context of a call ends, if such calls are to hang.
+func (w *world) hang(ctx context.Context, kind string) error {
+	w.mu.Lock()
+	if w.hangs != kind {
+		w.mu.Unlock()
+		return nil
+	}
+	w.hung++
+	w.mu.Unlock()
+	<-ctx.Done()
+	w.set(func(w *world) { w.hung-- })
+	return ctx.Err()
+}
+
 func (w *world) Examine(
-	_ context.Context, claim events.ContentClaim, _ events.ContentSource,
+	ctx context.Context, claim events.ContentClaim, _ events.ContentSource,
 ) (events.ContentFound, error) {
-	if err := w.point(); err != nil {
+	if err := cmp.Or(w.hang(ctx, "examine"), w.point()); err != nil {
 		return events.ContentFound{}, err
 	}
 	w.mu.Lock()
@@ -126,8 +142,8 @@ func (w *world) Open(context.Context, events.ContentSource, uint64) (io.ReadClos
 // copies is the disk of the world.
 type copies struct{ *world }
 
-func (c copies) Keep(_ context.Context, piece events.SectorPiece, payload io.Reader) error {
-	if err := c.point(); err != nil {
+func (c copies) Keep(ctx context.Context, piece events.SectorPiece, payload io.Reader) error {
+	if err := cmp.Or(c.hang(ctx, "keep"), c.point()); err != nil {
 		return err
 	}
 	b, err := io.ReadAll(payload)
@@ -159,7 +175,7 @@ func (c copies) Drop(_ context.Context, cid string) error {
 type broker struct{ *world }
 
 func (b broker) Offer(ctx context.Context, o events.AggregateOffer) (events.DealReport, error) {
-	if err := cmp.Or(ctx.Err(), b.point()); err != nil {
+	if err := cmp.Or(ctx.Err(), b.hang(ctx, "offer"), b.point()); err != nil {
 		return events.DealReport{}, err
 	}
 	b.mu.Lock()
@@ -238,6 +254,8 @@ type host struct {
 	epoch uint64
 	dead  atomic.Bool
 	told  []aggregation.Notice
+	over  []string
+	turns *aggregation.Turns // of one process
 }
 
 // crashing makes each append a point at which the host may end.
@@ -292,10 +310,16 @@ func inTime(t *testing.T, story func(h *host)) {
 }
 
 func (h *host) start() {
-	h.epoch++
 	h.dead.Store(false)
 	h.world.crashAfter(quiet)
 	h.rt = shell.NewRuntime(context.Background(), shelltest.QuietLog())
+	h.turns = aggregation.NewTurns()
+	h.begin()
+}
+
+// begin begins a life of the room.
+func (h *host) begin() {
+	h.epoch++
 	base := &shell.Base{
 		RT: h.rt, Log: shelltest.QuietLog(), Clock: shell.GuardClock(shelltest.Clock{}, h.rt),
 		Store: crashing{h.store, h.world}, Codec: codec, Me: me, Epoch: h.epoch, Node: "test",
@@ -304,11 +328,21 @@ func (h *host) start() {
 	}
 	h.room = shell.NewPart(aggregation.Name)
 	h.room.Began(h.rt.Root(aggregation.Name, aggregation.New(aggregation.Deps{
-		Base: base, Settings: h.set, Contents: h.world, Copies: copies{h.world}, Broker: broker{h.world},
+		Base: base, Settings: h.set, Contents: h.world, Copies: copies{h.world}, Turns: h.turns, Broker: broker{h.world},
 		Decide: cargo.Decide, Tell: func(n aggregation.Notice) { h.told = append(h.told, n) },
+		Over:   func(about string) { h.over = append(h.over, about) },
 		Broken: func(err error) { h.t.Errorf("the room: %v", err) },
 	})))
 	synctest.Wait()
+}
+
+// panics has the room panic at the next message.
+func (h *host) panics() {
+	h.rt.BeforeMessage = func(string, any) { panic("planted") }
+	h.room.Tell(aggregation.Ask{})
+	synctest.Wait()
+	h.rt.BeforeMessage = func(string, any) {}
+	h.room.Ended(time.Now(), true, errCrash)
 }
 
 // add makes a CAR whose piece has that size.

@@ -124,6 +124,7 @@ func (r *Room) onMade(a *shell.Turn, m made, err error) {
 		return
 	}
 	r.well("make/" + m.ferry)
+	delete(r.failing, "make/"+m.ferry) // It is not made again.
 	r.decide(a, cargo.Make{
 		At: r.Clock.Now(), Ferry: m.ferry, Aggregate: m.aggregate, Proofs: m.proofs.CID,
 		ProofsSize: uint64(m.proofs.Payload),
@@ -177,12 +178,12 @@ func (r *Room) fails(about, text string, err error, hint string) {
 	}
 }
 
-// well tells operators that what failed does so no more.
+// well tells operators that what failed does so no more: also the first time, as it may have failed in the life before.
 func (r *Room) well(about string) {
-	if r.failing[about] && r.Over != nil {
+	if failing, known := r.failing[about]; (failing || !known) && r.Over != nil {
 		r.Over(about)
 	}
-	delete(r.failing, about)
+	r.failing[about] = false
 }
 
 // age tells operators how old the oldest queued piece is.
@@ -200,9 +201,11 @@ func (r *Room) age() {
 				"hostnode aggregation queue says what it waits for; lower aggregation.minFill, or send more",
 			})
 		}
-		if !late && r.told[i] && i == 0 && r.Over != nil {
-			r.Over("queue")
-		}
 		r.told[i] = late
+	}
+	if r.told[0] {
+		r.failing["queue"] = true
+	} else {
+		r.well("queue")
 	}
 }

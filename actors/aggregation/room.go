@@ -48,7 +48,9 @@ type Deps struct {
 	// Copies keeps pieces, if the settings say so, and Proofs those of aggregates, for which there must be room when
 	// copies have taken all that they may; nil: Copies does.
 	Copies, Proofs port.Copies
-	Broker         port.Broker
+	// Turns are those of both, for all lives of the room.
+	Turns  *Turns
+	Broker port.Broker
 	// Decide are the rules of the ledger of pieces: cargo.Decide.
 	Decide func(cargo.State, cargo.Command) ([]cargo.Event, error)
 	// Tell is told what operators should know, and does not wait.
@@ -140,8 +142,11 @@ type Room struct {
 	groups  map[string]uint64 // bytes of CARs under way, by group
 	due     bool              // something may be packed
 	told    [3]bool           // which ages operators were told of
-	failing map[string]bool   // what fails; operators know it
+	failing map[string]bool   // what fails, and operators know it; false: they know that it does not
 }
+
+// Panicked ends the calls of a room that panicked: its successor begins its own.
+func (r *Room) Panicked() { r.effects.Cancel() }
 
 // Messages of the room to itself.
 type (
@@ -167,10 +172,10 @@ func New(d Deps) *Room {
 		Deps: d, contents: map[events.ContentLink]*car{}, deals: map[string]*dealing{}, groups: map[string]uint64{},
 		failing: map[string]bool{},
 	}
-	r.Copies = newOneByOne(d.Copies)
 	if r.Proofs == nil {
 		r.Proofs = r.Copies
 	}
+	r.Copies, r.Proofs = oneByOne{r.Copies, d.Turns}, oneByOne{r.Proofs, d.Turns}
 	r.effects = effects{Base: d.Base, Name: Name, Ended: r.ended, Act: r.work}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,104 @@ func TestASilentBrokerIsToldOnce(t *testing.T) {
 		h.pass(10 * time.Minute)
 		if got := h.statuses(); !strings.Contains(got, "approved:4") {
 			t.Errorf("they are %s", got)
+		}
+		if about := h.cargo().Ferries()[0].Aggregate; !slices.Contains(h.over, about) {
+			t.Errorf("over is %v, want %s in it", h.over, about)
+		}
+	})
+}
+
+// Whatever its calls are when a room panics: they end, and the next life does what is to be done, once.
+func TestARoomThatPanicsEndsItsCalls(t *testing.T) {
+	for _, at := range []string{"examine", "keep", "offer"} {
+		t.Run(at, func(t *testing.T) {
+			inTime(t, func(h *host) {
+				h.world.set(func(w *world) { w.hangs = at })
+				for n := range 4 {
+					_, _ = h.request(h.add(n, 1<<16))
+				}
+				h.pass(time.Minute)
+				if h.world.hung == 0 {
+					t.Fatal("no call hangs")
+				}
+				h.panics()
+				h.world.set(func(w *world) { w.hangs = "" })
+				if h.world.hung != 0 {
+					t.Errorf("%d calls of the life before go on", h.world.hung)
+				}
+				h.begin()
+				h.pass(10 * time.Minute)
+				if got := h.statuses(); !strings.Contains(got, "approved:4") || h.world.offered != 1 || len(h.world.files) != 1 {
+					t.Errorf("they are %s; %d offers, files %v", got, h.world.offered, h.world.files)
+				}
+			})
+		})
+	}
+}
+
+// Operators learn that what they were told of is over, also when the room was started again meanwhile.
+func TestTroubleThatWasToldBeforeARestartIsOver(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.set.Ages = [3]time.Duration{time.Hour, 0, 0}
+		h.world.crash()
+		h.goOn()
+		for n := range 4 {
+			link := h.add(n, 1<<16)
+			_, _ = h.request(link)
+			if n == 0 {
+				h.pass(30 * time.Minute)
+				h.world.set(func(w *world) { w.away = true })
+			}
+		}
+		h.pass(2 * time.Hour)
+		if len(h.told) != 2 {
+			t.Fatalf("told %v", h.told)
+		}
+		h.world.crash()
+		h.over = nil
+		h.goOn()
+		h.world.set(func(w *world) { w.away = false })
+		h.pass(time.Hour)
+		slices.Sort(h.over)
+		h.over = slices.DeleteFunc(h.over, func(about string) bool { return strings.HasPrefix(about, "make/") })
+		if want := []string{"queue", "release", "sources"}; !slices.Equal(h.over, want) {
+			t.Errorf("over is %v, want %v", h.over, want)
+		}
+	})
+}
+
+// The settings name another broker while a deal is open: the aggregate is not offered there, and operators are told
+// once. When they say that the deal failed, its pieces are offered to the new broker.
+func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.lie = func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
+		}
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(5 * time.Minute)
+		first := h.cargo().Ferries()[0].Aggregate
+		for range 2 {
+			h.world.crash()
+			h.set.BrokerName, h.world.lie, h.told = "new", nil, nil
+			h.world.offers = map[string]events.DealReport{} // The new one has none.
+			h.goOn()
+			h.room.Tell(aggregation.Ask{Aggregate: first})
+			h.pass(2 * time.Hour)
+			if h.world.offered != 1 || len(h.told) != 1 || !strings.Contains(h.told[0].Text, `with broker "fake"`) {
+				t.Fatalf("%d offers; told %v", h.world.offered, h.told)
+			}
+		}
+		report := aggregation.Report{By: "anna", DealReport: events.DealReport{
+			Aggregate: first, Status: events.DealRejected, Reason: "withdrawn there",
+		}}
+		if _, err := h.order(aggregation.Order{Report: &report}); err != nil {
+			t.Fatal(err)
+		}
+		h.pass(time.Hour)
+		if got := h.statuses(); !strings.Contains(got, "approved:4") || h.world.offered != 2 {
+			t.Errorf("they are %s, after %d offers", got, h.world.offered)
 		}
 	})
 }

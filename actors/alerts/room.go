@@ -174,7 +174,7 @@ func (r *Room) act(a *shell.Turn) {
 	wanted := map[string]bool{}
 	for _, d := range alert.Next(r.journal.Durable) {
 		wanted[d.Key()] = true
-		if d.NotBefore.After(r.Clock.Now()) || !r.serves(d.Channel) {
+		if !d.Due(r.Clock.Now()) || !r.serves(d.Channel) {
 			continue
 		}
 		w := r.effects.Begin(a, d.Key(), r.journal.Last, func(ctx context.Context) (struct{}, error) {

@@ -85,11 +85,14 @@ func (q *Queue) judgeFull(
 		At: q.ChainTime(), RequestID: id, SlotIndices: []uint64{e.GetSlotIndex()},
 		Reason: "nobody else may reserve the slot", MarketRevision: n.Revision,
 	}
-	if holds, err := shell.Ask[bool](q.Part, queueHolds{id, e.GetSlotIndex()}).Wait(ctx); err != nil || !holds {
+	holds, err := shell.WhenUp(ctx, q.Base, "judge", func() shell.Question[bool] {
+		return shell.Ask[bool](q.Part, queueHolds{id, e.GetSlotIndex()})
+	})
+	if err != nil || !holds {
 		return []slotqueue.Command{cmd}, err
 	}
 	ours := false
-	err := q.Retry(ctx, fmt.Sprintf("full/%s/%d", id, e.GetSlotIndex()),
+	err = q.Retry(ctx, fmt.Sprintf("full/%s/%d", id, e.GetSlotIndex()),
 		func(err error) {
 			q.Log.WithField("request", id).Warnf("look up who reserved slot %d: %v", e.GetSlotIndex(), err)
 		},

@@ -133,7 +133,7 @@ func (h *host) start() {
 	h.ledger.Tell(ledger.Command{Cmd: capacity.SetQuota{At: time.Now(), Bytes: 1 << 40}, Cause: "quota"})
 	d := sectors.Deps{
 		Base: base, Sealer: sealer{h.world}, Files: files{h.world}, Pieces: source{h.world}, Chain: chain{h.world},
-		Ledger: h.ledger, Quarantined: list, Decide: sector.Decide,
+		Ledger: h.ledger, Quarantined: list, Decide: sector.Decide, Compared: new(atomic.Bool),
 		Space:    func(n events.Bytes) capacity.Space { return capacity.Space{Unsealed: n, Tree: 2 * n, Scratch: 100} },
 		Settings: sectors.Settings{FinalBlocks: 4, Batch: 100},
 	}

@@ -3,6 +3,7 @@ package sectors_test
 import (
 	"errors"
 	"maps"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,24 @@ func TestAStartComparesTheFilesOfPiecesWithTheLedger(t *testing.T) {
 			if after, _ := h.store.Head(t.Context()); after-before > 2 {
 				t.Fatalf("%d events more", after-before)
 			}
+		}
+	})
+}
+
+// A room that panicked compares nothing again: a piece for which bytes are held may just be written.
+func TestARoomThatPanickedLeavesThePiecesThatAreBeingWritten(t *testing.T) {
+	inTime(t, func(h *host) {
+		compared := new(atomic.Bool)
+		h.change = func(d *sectors.Deps) { d.Compared = compared }
+		h.kill()
+		h.start()
+		synctest.Wait()
+		h.hold("bagawritten", 100)
+		h.kill()
+		h.start() // In one process with the life before.
+		synctest.Wait()
+		if got := h.heldPieces(); got["bagawritten"] != 100 {
+			t.Errorf("the ledger holds %v", got)
 		}
 	})
 }

@@ -35,6 +35,9 @@ type Deps struct {
 	Policy sector.Policy
 	// Decide are the rules: sector.Decide.
 	Decide func(sector.Info, sector.Command) ([]sector.Event, error)
+	// Compared is shared by all lives of the room in one process: pieces were compared with the ledger. A later life
+	// does not do that again, because others may just be writing a piece for which they hold bytes.
+	Compared *atomic.Bool
 }
 
 // Settings bound what sectors do. A zero field stands for its default.

@@ -72,8 +72,8 @@ func (s *Sectors) scrub(ctx context.Context, self shell.Ref) {
 // scrubNext reads the next part of a sector, and returns when another one is due.
 func (s *Sectors) scrubNext(ctx context.Context, self shell.Ref) (pause time.Duration, err error) {
 	p, now := s.Files.ScrubProgress(), s.Clock.Now()
-	if since := now.Sub(p.LastBegan); p.Began.IsZero() && !p.LastBegan.IsZero() && since < s.ScrubEvery {
-		return min(s.ScrubEvery-max(0, since), scrubPatience), nil
+	if p.Began.IsZero() && !p.LastBegan.IsZero() && !events.Waited(now, p.LastBegan, s.ScrubEvery) {
+		return min(s.ScrubEvery-max(0, now.Sub(p.LastBegan)), scrubPatience), nil
 	}
 	if p.Began.IsZero() {
 		p.Began, p.Sector, p.Offset = now, 0, 0

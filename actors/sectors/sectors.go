@@ -430,7 +430,7 @@ func (s *Sectors) sealOpen() {
 	for _, n := range s.numbersOf(func(c *child) bool {
 		st := c.info
 		return st.State == sector.WaitDeals && len(st.Pieces) > 0 && !c.sealed && !c.Ref().Nobody() &&
-			c.Left == "" && s.Clock.Now().Sub(st.BeganAt) >= s.SealAfter
+			c.Left == "" && events.Waited(s.Clock.Now(), st.BeganAt, s.SealAfter)
 	}) {
 		c := s.children[n]
 		c.sealed = true

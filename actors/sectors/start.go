@@ -46,8 +46,9 @@ func (s *Sectors) boot(a *shell.Turn) {
 			for _, n := range book.Ended {
 				m.next = max(m.next, n+1)
 			}
-			if err == nil {
+			if err == nil && !s.Compared.Load() {
 				s.comparePieces(ctx, book.Pieces, m.sectors)
+				s.Compared.Store(ctx.Err() == nil)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

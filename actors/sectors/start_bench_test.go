@@ -144,7 +144,7 @@ func BenchmarkStart10kSectors(b *testing.B) {
 		w.gone["chain"] = errNoNode
 		room.Began(rt.Root(sectors.Name, sectors.New(sectors.Deps{
 			Base: base, Sealer: sealer{w}, Files: files{w}, Pieces: source{w}, Chain: chain{w}, Ledger: book,
-			Quarantined: list, Decide: sector.Decide,
+			Quarantined: list, Decide: sector.Decide, Compared: new(atomic.Bool),
 			Space: func(n events.Bytes) capacity.Space { return capacity.Space{Unsealed: n} },
 		})))
 		if all, err := shell.Ask[[]sectors.Standing](room, sectors.List{}).Wait(b.Context()); err != nil || len(all) != benchSectors {

@@ -89,12 +89,13 @@ func (s *simulator) aggregationRoom(w *world, running func() *actors.Host) actor
 	part := shell.NewPart(aggregation.Name)
 	w.aggregates = part
 	copies := fakeCopies{world: w, s: s, running: running, turn: make(chan struct{}, 1)}
+	turns := aggregation.NewTurns()
 	return actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "nothing is aggregated while it is down",
 		Takes: actors.Taker[aggregation.Answer, aggregation.Order](part),
 		Start: func(c *chainview.Chain, _ int, broken func(error)) shell.Behavior {
 			return aggregation.New(aggregation.Deps{
-				Base: c.Base, Settings: s.aggregationSettings(), Contents: fakeContents{w}, Copies: copies,
+				Base: c.Base, Settings: s.aggregationSettings(), Contents: fakeContents{w}, Copies: copies, Turns: turns,
 				Broker: fakeBroker{w, s}, Decide: decide, Tell: func(aggregation.Notice) {}, Broken: broken,
 			})
 		},

@@ -110,7 +110,7 @@ func Scenarios() map[string]Scenario {
 		"nodes":              {Nodes: true, Requests: 4, Crash: 2, Stop: 1, Lag: 1, Reorganize: 1},
 		"nodesAndFaults": {
 			Nodes: true, Requests: 4, Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 2, Crash: 1, Stop: 1, StoreAway: 2,
-			ChainDown: 2, Lag: 1, Reorganize: 1, DiskFull: 1, Clock: 5, Rival: 1,
+			ChainDown: 2, Lag: 1, Reorganize: 1, DiskFull: 1, Clock: 5, Rival: 1, Panic: 3,
 		},
 		"nodesOfMembers": {
 			Nodes: true, Requests: 3, Slots: 3, Block: 20, MaxSteps: 40_000, Period: time.Minute, Fail: 10,
@@ -124,6 +124,7 @@ func Scenarios() map[string]Scenario {
 		"aggregation": {Crash: 2, Aggregation: Aggregation{Cars: 24, Orders: 20}, Sectors: Sectors{Begin: 2}},
 		"aggregationAndFaults": {
 			Fail: 20, Lose: 20, Delay: 5, Twice: 20, Die: 3, Crash: 1, Stop: 1, StoreDown: 1, StoreAway: 1, DiskFull: 1, Requests: 3,
+			Panic:   3,
 			Sectors: Sectors{Begin: 2}, Aggregation: Aggregation{Cars: 30, BrokerAway: 2, BrokerLies: 2, SourcesAway: 2, Orders: 20},
 		},
 		"members": {

@@ -8,8 +8,8 @@
 //     it is over when a person has acknowledged it, or after a week in which it was not raised again.
 //  3. Each channel is told once that an alert was raised, and once that it is cleared. What was acknowledged or is
 //     muted is not told. What was cleared before a channel took it is told in one message, as cleared.
-//  4. A channel that fails is tried again after a pause that doubles, up to an hour. It then begins with the alert
-//     that it refused least often, so that one alert cannot keep back the others.
+//  4. A channel that fails is tried again after a pause that doubles, up to an hour, whatever was done to the clock. It
+//     then begins with the alert that it refused least often, so that one alert cannot keep back the others.
 //  5. Who acknowledges, mutes or unmutes gives a name. An end of a mute that is reached is recorded, too.
 //
 // The room (actors/alerts) has commands decided and performs what Next names. Each command may be repeated. A clock
@@ -197,6 +197,13 @@ func (d Delivery) Key() string {
 		times, !d.Alert.Open(), d.Alert.told(d.Channel).Tries)
 }
 
+// Due reports whether the channel may be tried at a time. A try that is further away than the longest pause was planned
+// before the clock was set back.
+func (d Delivery) Due(at time.Time) bool {
+	wait := d.NotBefore.Sub(at)
+	return wait <= 0 || wait > longestPause
+}
+
 // Outcome is the command that says what the delivery came to; failed empty: the channel took it.
 func (d Delivery) Outcome(at time.Time, failed string) Outcome {
 	return Outcome{
@@ -326,7 +333,7 @@ func decide(s State, c Command, at time.Time) ([]Event, error) {
 			return []Event{&messages.AlertChannelsSet{Channels: c.Names}}, nil
 		}
 	case Outcome:
-		return outcome(s, c, at), nil
+		return outcome(s, c), nil
 	case Tick:
 		return tick(s, at), nil
 	}
@@ -358,7 +365,7 @@ func raise(s State, c Raise, at time.Time) (out []Event) {
 	}
 	for _, channel := range c.Delivered {
 		is, _ := s.Of(a.Number)
-		out = append(out, outcome(s, Delivery{Alert: is, Channel: channel}.Outcome(at, ""), at)...)
+		out = append(out, outcome(s, Delivery{Alert: is, Channel: channel}.Outcome(at, ""))...)
 	}
 	return out
 }
@@ -400,7 +407,7 @@ func mute(s State, c SetMute, at time.Time) ([]Event, error) {
 }
 
 // outcome records what a delivery came to, if that was not known.
-func outcome(s State, c Outcome, at time.Time) []Event {
+func outcome(s State, c Outcome) []Event {
 	a, known := s.Of(c.Number)
 	i := slices.IndexFunc(s.Channels, func(ch Channel) bool { return ch.Name == c.Channel })
 	t := a.told(c.Channel)
@@ -416,7 +423,7 @@ func outcome(s State, c Outcome, at time.Time) []Event {
 	failures := s.Channels[i].Failures + 1
 	return []Event{&messages.AlertUndelivered{
 		Number: c.Number, Channel: c.Channel, Cleared: c.Cleared, Failures: failures,
-		Retry: events.TimeToMessage(at.Add(pause(failures))), Reason: clip(c.Failed),
+		Retry: events.TimeToMessage(c.At.UTC().Add(pause(failures))), Reason: clip(c.Failed),
 	}}
 }
 

@@ -284,6 +284,26 @@ func TestAWebhookThatIsAwayForAnHourGetsEachAlertOnce(t *testing.T) {
 	}
 }
 
+// However far the clock is set back, a channel is tried at once, and then at its usual pauses.
+func TestAClockThatIsSetBackDelaysNoDelivery(t *testing.T) {
+	for _, back := range []time.Duration{2 * time.Hour, 24 * time.Hour, 365 * 24 * time.Hour} {
+		s, _, _ := told(t, alert.State{}, alert.SetChannels{At: began, Names: []string{"webhook"}})
+		s, _, _ = told(t, s, alert.Raise{Key: alert.Key{Kind: "disk-full"}, At: began, Severity: alert.Critical})
+		s, _, _ = told(t, s, alert.Next(s)[0].Outcome(began, "the answer is 500"))
+		var tries []time.Duration
+		since := began.Add(-back)
+		for now := since; now.Before(since.Add(2 * time.Minute)); now = now.Add(time.Second) {
+			if d := alert.Next(s)[0]; d.Due(now) {
+				tries = append(tries, now.Sub(since))
+				s, _, _ = told(t, s, d.Outcome(now, "the answer is 500"))
+			}
+		}
+		if want := []time.Duration{0, 30 * time.Second, 90 * time.Second}; !slices.Equal(tries, want) {
+			t.Errorf("set back by %s it is tried after %v, want %v", back, tries, want)
+		}
+	}
+}
+
 // What becomes worse while a channel takes it is still to be delivered as it is now, also if that is recorded first.
 func TestWhatBecomesWorseWhileItIsDeliveredIsDeliveredAgain(t *testing.T) {
 	for name, worse := range map[string]alert.Raise{

@@ -161,8 +161,9 @@ func Asked(s State, event Event) Command {
 		c.Number, c.Cleared = e.GetNumber(), e.GetCleared() // It may have been cleared since.
 		return c
 	case *messages.AlertUndelivered:
-		return Outcome{
-			At: at, Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared(), Failed: e.GetReason(),
+		return Outcome{ // By the clock, which may have been set back before the time of the event.
+			At:     events.TimeFromMessage(e.GetRetry()).Add(-pause(e.GetFailures())),
+			Number: e.GetNumber(), Channel: e.GetChannel(), Cleared: e.GetCleared(), Failed: e.GetReason(),
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/messages"
 	"github.com/hostnode/hostnode/prover/commd"
 	"github.com/hostnode/hostnode/prover/segment"
@@ -114,7 +115,7 @@ func (p Packing) Plan(s State, now time.Time) []Command {
 		class := max(p.Smallest, classOf(s.bytes(one), len(one), commd.MaxSectorSize)) // Size may have been larger.
 		return s.carry(one, class, now, true, true)
 	}
-	if oldest, waits := s.Oldest(); waits && now.Sub(oldest) >= p.Notice {
+	if oldest, waits := s.Oldest(); waits && events.Waited(now, oldest, p.Notice) {
 		all := slices.DeleteFunc(s.Waiting(math.MaxInt), func(n uint64) bool {
 			one, _ := s.Piece(n)
 			return one.suspect
@@ -215,7 +216,7 @@ func ferry(s State, p Packing, now time.Time) []Command {
 		}
 	}
 	oldest, waits := s.queuedAt(s.first)
-	if !waits || s.Loose < p.Batch && now.Sub(oldest) < p.Window {
+	if !waits || s.Loose < p.Batch && !events.Waited(now, oldest, p.Window) {
 		return nil
 	}
 	batch := s.next(p.Smallest, 0) // A batch that fills no ferry would be no use.
@@ -244,7 +245,7 @@ func (s State) mergeable(class uint64, p Packing, now time.Time) Command {
 			same = append(same, f)
 		}
 	}
-	if len(same) < 2 || len(same) < p.Merge && now.Sub(time.Unix(same[1].Since, 0)) < p.Window {
+	if len(same) < 2 || len(same) < p.Merge && !events.Waited(now, time.Unix(same[1].Since, 0), p.Window) {
 		return nil
 	}
 	a, b := same[0], same[1]

@@ -15,6 +15,20 @@ type Machine struct {
 	Table func() []events.Entry
 	// New begins to fold a stream.
 	New func() Fold
+	// Sentence tells an event to a person; empty: it is one of another machine. Nil: its fields tell it.
+	Sentence func(m proto.Message) string
+}
+
+// Telling is the row with sentences for its events.
+func Telling[E proto.Message](of Machine, sentence func(E) string) Machine {
+	of.Sentence = func(m proto.Message) string {
+		e, own := m.(E)
+		if !own {
+			return ""
+		}
+		return sentence(e)
+	}
+	return of
 }
 
 // Fold is a machine while its stream is folded.
@@ -29,7 +43,9 @@ type Fold interface {
 func Of[S any, E proto.Message](
 	naming events.Naming, table func() []events.Entry, empty func() S, evolve func(S, E) S, show func(S) any,
 ) Machine {
-	return Machine{naming, table, func() Fold { return &fold[S, E]{empty(), evolve, show} }}
+	return Machine{
+		Naming: naming, Table: table, New: func() Fold { return &fold[S, E]{empty(), evolve, show} },
+	}
 }
 
 type fold[S any, E proto.Message] struct {

@@ -8,7 +8,7 @@ import (
 // Machine is what the record knows of sales.
 func Machine() machine.Machine {
 	naming := events.SeveralPerHost(events.CategorySale, events.ParseSaleStream, events.SaleStream)
-	return machine.Of(naming, Table, machine.Zero[State], Evolve, shown)
+	return machine.Telling(machine.Of(naming, Table, machine.Zero[State], Evolve, shown), Sentence)
 }
 
 // shown is the state of a sale with what it does next.

@@ -124,6 +124,9 @@ func (s *served) clientWith(t testing.TB, user, password string) *esdb.Client {
 		cfg.DisableTLS, cfg.RootCAs = false, s.pool
 	}
 	cfg.Username, cfg.Password = user, password
+	// Its own limits are 5 to 10 seconds, which a check of a password may take on a busy machine.
+	long := patience
+	cfg.DefaultDeadline, cfg.KeepAliveTimeout, cfg.GossipTimeout = &long, long, int(long/time.Second)
 	cfg.Logger = esdb.NoopLogging()
 	c, err := esdb.NewClient(cfg)
 	if err != nil {

@@ -53,7 +53,7 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 	if err := serve(w, set.Broker, objects, part); err != nil {
 		return made, nil, err
 	}
-	kept := copies{files, w.Running, w.Quota, time.Now}
+	kept, turns := copies{files, w.Running, w.Quota, time.Now}, room.NewTurns()
 	made = actors.Room{
 		Part: part, Runs: actors.Owner, Lost: "no CAR is read, and no aggregate is made or offered while it is down",
 		Takes: actors.Taker[room.Answer, room.Order](part),
@@ -61,7 +61,7 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 			alerts := w.Alerting(c.Base)
 			return room.New(room.Deps{
 				Base: c.Base, Settings: settings(set), Contents: contents,
-				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Broker: broker, Decide: cargo.Decide,
+				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Turns: turns, Broker: broker, Decide: cargo.Decide,
 				Broken: broken,
 				Tell: func(n room.Notice) {
 					alerts.RaiseAbout(health.AlertAggregation, n.About, n.Text, n.Hint)

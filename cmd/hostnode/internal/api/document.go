@@ -17,6 +17,7 @@ import (
 
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem"
 	"github.com/hostnode/hostnode/cmd/hostnode/internal/problem/rows"
+	"github.com/hostnode/hostnode/cmd/hostnode/internal/replay"
 	"github.com/hostnode/hostnode/docs"
 )
 
@@ -46,6 +47,7 @@ func newAPI(mux humago.Mux) huma.API {
 	ourErrors()
 	format := huma.DefaultJSONFormat
 	schemas := huma.NewMapRegistry("#/components/schemas/", nameOf)
+	schemas.RegisterTypeAlias(reflect.TypeFor[replay.Facts](), reflect.TypeFor[map[string]string]()) // As they are written.
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

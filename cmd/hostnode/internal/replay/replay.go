@@ -20,7 +20,6 @@ import (
 	"github.com/hostnode/hostnode/events"
 	"github.com/hostnode/hostnode/events/catalog"
 	"github.com/hostnode/hostnode/events/machine"
-	"github.com/hostnode/hostnode/events/sale"
 	"github.com/hostnode/hostnode/events/snapshot"
 	"github.com/hostnode/hostnode/projections"
 )
@@ -128,12 +127,14 @@ func wordsOf(r events.Recorded, m proto.Message, err error) Event {
 	e := Event{
 		Revision: r.Revision, Position: r.Position, Type: r.Type, Cause: r.Meta.CauseKey(), Recorded: r.Recorded.UTC(),
 	}
-	switch s, ok := m.(sale.Event); {
-	case err != nil:
+	if err != nil {
 		e.Sentence = "This event cannot be read: " + err.Error() + "."
-	case ok:
-		e.Sentence = sale.Sentence(s)
-	default:
+		return e
+	}
+	if of, _ := catalog.Of(r.Stream); of.Sentence != nil {
+		e.Sentence = of.Sentence(m)
+	}
+	if e.Sentence == "" {
 		text, _ := protojson.Marshal(m) // It was just read.
 		e.Sentence = compact(string(text))
 	}
