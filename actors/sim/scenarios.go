@@ -74,7 +74,7 @@ func Scenarios() map[string]Scenario {
 			Requests: 8, BadContent: true, BadClients: true, Fail: 10, Crash: 1, Rival: 1,
 			Policy: Policy{
 				AvoidClient: 3 * time.Minute, MaxAtRisk: 3 * 4 * uint64(events.BlockSize),
-				WalletDays: 1, Wei: 12_000, Dispersal: true,
+				WalletDays: 1, Wei: 55, Dispersal: true,
 			},
 		},
 		"quotas": {
