@@ -161,7 +161,8 @@ func (s *roster) begin(a *shell.Turn, start sale.Start, by events.EventID, watch
 	ag := newAgent(start.Slot, start.Request.ID, start.Index)
 	ag.watchers, ag.starting, ag.start, ag.by = watchers, true, start, by
 	s.put(ag)
-	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request), start.EndsAt) // The next slot is judged with this one included.
+	// The next slot is judged with this one included.
+	s.Load.Set(start.Slot, s.ExpectedProofs(start.Request), start.EndsAt)
 	s.family.Run(a, &ag.Child)
 }
 

@@ -175,10 +175,10 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	d.here = d.here || begun && !withdraw
 }
 
-// elsewhere reports whether a deal is with a broker that the settings no longer name. It is not offered to another one:
-// that would be a second deal about the same bytes.
+// elsewhere reports whether a broker that the settings no longer name has what it asked for. The aggregate is not offered
+// to another one: that would be a second deal about the same bytes.
 func (r *Room) elsewhere(d *dealing) bool {
-	return d.Durable.Broker != "" && d.Durable.Broker != r.BrokerName
+	return d.Durable.Status == events.DealSigned && d.Durable.Broker != r.BrokerName
 }
 
 func (r *Room) tellElsewhere(d *dealing, aggregate string) {
@@ -237,7 +237,9 @@ func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
 		answer(nil, fmt.Errorf("the broker could not be told that %s is withdrawn; ask again: %w", by.Aggregate, err))
 		return
 	}
-	r.offered(a, d, by.Aggregate)
+	if d.Durable.Status == "" {
+		r.offered(a, d, by.Aggregate)
+	}
 	var last result
 	all := deal.Reports(r.Clock.Now(), by.DealReport, by.By)
 	left := len(all)
@@ -253,9 +255,9 @@ func (r *Room) onWithdrawn(a *shell.Turn, d *dealing, err error) {
 	}
 }
 
-// offered records that the broker has the offer.
+// offered records that the broker has the offer, which another one may have had before.
 func (r *Room) offered(a *shell.Turn, d *dealing, aggregate string) {
-	if size := r.cargo.Durable.Aggregate(aggregate).Class; d.Durable.Status == "" {
+	if size := r.cargo.Durable.Aggregate(aggregate).Class; d.Durable.Broker != r.BrokerName {
 		d.Submit(a, deal.Offer{At: r.Clock.Now(), Broker: r.BrokerName, Size: size}, causeBroker, r.recorded)
 	}
 }

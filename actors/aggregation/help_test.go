@@ -380,8 +380,16 @@ func answered(q shell.Question[aggregation.Answer]) (aggregation.Answer, error) 
 
 // cargo is the ledger as the record has it.
 func (h *host) cargo() cargo.State {
-	s := cargo.Empty()
-	for r, err := range h.store.ReadStream(context.Background(), events.CargoStream(me), events.ReadStream{}) {
+	return recorded(h, events.CargoStream(me), cargo.Empty(), cargo.Evolve)
+}
+
+// deal is the deal about an aggregate as the record has it.
+func (h *host) deal(aggregate string) deal.State {
+	return recorded(h, events.DealStream(me, aggregate), deal.State{}, deal.Evolve)
+}
+
+func recorded[S, E any](h *host, stream string, s S, evolve func(S, E) S) S {
+	for r, err := range h.store.ReadStream(context.Background(), stream, events.ReadStream{}) {
 		if err != nil {
 			return s
 		}
@@ -389,7 +397,7 @@ func (h *host) cargo() cargo.State {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		s = cargo.Evolve(s, m.(cargo.Event))
+		s = evolve(s, m.(E))
 	}
 	return s
 }

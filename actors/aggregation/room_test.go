@@ -288,12 +288,12 @@ func TestTroubleThatWasToldBeforeARestartIsOver(t *testing.T) {
 	})
 }
 
-// The settings name another broker while a deal is open: the aggregate is not offered there, and operators are told
+// The settings name another broker after one has signed: the aggregate is not offered there, and operators are told
 // once. When they say that the deal failed, its pieces are offered to the new broker.
 func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
 	inTime(t, func(h *host) {
 		h.world.lie = func(a string) (events.DealReport, error) {
-			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
+			return events.DealReport{Aggregate: a, Status: events.DealSigned}, nil
 		}
 		for n := range 4 {
 			_, _ = h.request(h.add(n, 1<<16))
@@ -320,6 +320,28 @@ func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
 		h.pass(time.Hour)
 		if got := h.statuses(); !strings.Contains(got, "approved:4") || h.world.offered != 2 {
 			t.Errorf("they are %s, after %d offers", got, h.world.offered)
+		}
+	})
+}
+
+// The settings name another broker before one has signed: the aggregate is offered there, and the deal names it.
+func TestADealThatNobodySignedGoesToTheBrokerThatIsConfigured(t *testing.T) {
+	inTime(t, func(h *host) {
+		h.world.lie = func(a string) (events.DealReport, error) {
+			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
+		}
+		for n := range 4 {
+			_, _ = h.request(h.add(n, 1<<16))
+		}
+		h.pass(5 * time.Minute)
+		first := h.cargo().Ferries()[0].Aggregate
+		h.world.crash()
+		h.set.BrokerName, h.world.lie = "new", nil
+		h.world.offers = map[string]events.DealReport{} // The new one has none.
+		h.goOn()
+		h.pass(time.Hour)
+		if d := h.deal(first); d.Broker != "new" || d.Status != events.DealApproved || h.world.offered != 2 || len(h.told) != 0 {
+			t.Errorf("the deal is %+v, after %d offers; told %v", d, h.world.offered, h.told)
 		}
 	})
 }

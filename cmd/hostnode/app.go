@@ -167,7 +167,8 @@ func settingFlags(cmd *cobra.Command, usual ...string) {
 		}
 		err := cmd.Parent().UsageFunc()(cmd)
 		cmd.PrintErrf("\nEvery setting is a flag, too: sales.maxWorkers is --sales-max-workers.\n"+
-			"All of them, explained: hostnode config example, or man %s.\n", strings.ReplaceAll(cmd.CommandPath(), " ", "-"))
+			"All of them, explained: hostnode config example, or man %s.\n",
+			strings.ReplaceAll(cmd.CommandPath(), " ", "-"))
 		return err
 	})
 }

@@ -168,8 +168,8 @@ func (c *clientOf) serve() *cobra.Command {
 	return cmd
 }
 
-// fetchesFrom are the settings that a host needs, beside those that it has, to fetch from a client, and to take all slots
-// of a request for any of its datasets.
+// fetchesFrom are the settings that a host needs, beside those that it has, to fetch from a client, and to take all
+// slots of a request for any of its datasets.
 func fetchesFrom(c config.Config, client string, all []*dataset.Dataset) (flags string) {
 	if !slices.Contains(c.Content.Sources, client) {
 		flags = " --content-sources " + client

@@ -73,8 +73,8 @@ nothing can be asked, so all answers have to be given. Nothing that exists is re
 		Example: "  hostnode init --yes --quota 100GiB",
 	}
 	w.flags = cmd.Flags()
-	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file", "account-password-file",
-		"account-signer", "api-listen")
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "account-key-file",
+		"account-password-file", "account-signer", "api-listen")
 	w.flags.StringVar(&w.key, "key", "", "`new`, or the file of a key to import (64 hex digits, or a keystore)")
 	w.flags.BoolVar(&w.yes, "yes", false, "ask nothing: what no flag answers gets its usual answer")
 	w.terms = offerFlags(w.flags)
@@ -133,8 +133,9 @@ type question struct {
 }
 
 func (w *wizard) run(cmd *cobra.Command) (begun, error) {
-	for flag, word := range map[string]string{"api-listen": none, "chain-endpoint": localDev, "content-sources": none,
-		"account-password-file": none} {
+	for flag, word := range map[string]string{
+		"api-listen": none, "chain-endpoint": localDev, "content-sources": none, "account-password-file": none,
+	} {
 		if f := w.flags.Lookup(flag); f.Value.String() == word { // As one answers the question.
 			if err := f.Value.Set(""); err != nil {
 				return begun{}, err
@@ -236,17 +237,7 @@ func (w *wizard) settings(ctx context.Context) error {
 			flag: "key", usual: newKey, idle: c.Account.Signer != "" || exists(c.Account.KeyFile),
 			text: "Key of the account: " + newKey + ", or the file of one to import", take: keyFile,
 		}
-	}, func(c config.Loaded) question {
-		usual, key := none, cmp.Or(w.key, c.Account.KeyFile)
-		if text, err := os.ReadFile(key); err == nil && keys.Encrypted(text) {
-			usual = "" // It must have one.
-		}
-		return question{
-			key: "account.passwordFile", flag: "account-password-file", usual: usual,
-			idle: c.Account.Signer != "" || w.key == "" && usual == none, take: passwordFile(usual != none),
-			text: "File with the password that encrypts the key, or " + none + "; if there is none yet, you type the password",
-		}
-	}, func(config.Loaded) question {
+	}, w.passwordFile, func(config.Loaded) question {
 		return question{
 			key: "api.listen", flag: "api-listen", usual: "127.0.0.1:8090", take: is(none),
 			text: "Address of the web page and the API, or " + none,
@@ -306,16 +297,26 @@ func keyFile(text string) (bool, error) {
 	return false, nil
 }
 
-// passwordFile takes the path of a file, and none for a key that is not encrypted.
-func passwordFile(encrypted bool) func(string) (bool, error) {
-	return func(text string) (bool, error) {
-		switch {
-		case text == none && encrypted:
-			return false, errors.New("the key is encrypted: its password is needed")
-		case text != none && !filepath.IsAbs(text):
-			return false, errors.New("write an absolute path")
-		}
-		return text == none, nil
+// passwordFile asks for the path of a file, or takes none for a key that is not encrypted.
+func (w *wizard) passwordFile(c config.Loaded) question {
+	text, err := os.ReadFile(cmp.Or(w.key, c.Account.KeyFile))
+	encrypted, usual := err == nil && keys.Encrypted(text), none
+	if encrypted {
+		usual = "" // It must have one.
+	}
+	return question{
+		key: "account.passwordFile", flag: "account-password-file", usual: usual,
+		idle: c.Account.Signer != "" || w.key == "" && !encrypted,
+		text: "File with the password that encrypts the key, or " + none + "; if there is none yet, you type it",
+		take: func(text string) (bool, error) {
+			switch {
+			case text == none && encrypted:
+				return false, errors.New("the key is encrypted: its password is needed")
+			case text != none && !filepath.IsAbs(text):
+				return false, errors.New("write an absolute path")
+			}
+			return text == none, nil
+		},
 	}
 }
 

@@ -39,7 +39,7 @@ func (a *app) keyCommand() *cobra.Command {
 			return a.createKey(c)
 		}),
 		a.withKeyFile(&cobra.Command{
-			Use: "import [FILE]", Short: "Install a key: 64 hex digits or a keystore, in a file or on standard input",
+			Use: "import [FILE]", Short: "Install a key, or a keystore, from a file or standard input",
 			Long: "Install a key: 64 hex digits, or a keystore of go-ethereum's, in a file, or on standard input\n" +
 				"without FILE or with \"-\". The key itself is never an argument, which every user of the machine\n" +
 				"could read." + passwordHelp,
@@ -99,8 +99,8 @@ func (a *app) createKey(c config.Config) (events.Address, error) {
 	return keys.Create(c.Account.KeyFile, password)
 }
 
-const passwordHelp = "\n\nWith account.passwordFile the key is stored encrypted, as a keystore. If there is no such file yet,\n" +
-	"the password is asked for in the terminal, and written into it."
+const passwordHelp = "\n\nWith account.passwordFile the key is stored encrypted, as a keystore. If there is no such " +
+	"file yet,\nthe password is asked for in the terminal, and written into it."
 
 // password is that of the key file; empty: it needs none. If its file does not exist, a person types it, a new one
 // twice, and store writes the file.

@@ -66,7 +66,8 @@ slower: it goes on from its events at the next start.`,
 			return err
 		}),
 	}
-	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "api-listen", "log-level", "validator")
+	settingFlags(cmd, "quota", "chain-endpoint", "chain-contract", "content-sources", "api-listen", "log-level",
+		"validator")
 	cmd.Flags().BoolVar(&begin.TakeOver, "take-over", false, "start although, by its events or the chain, "+
 		"this host runs elsewhere; only if that process is gone for good")
 	cmd.Flags().BoolVar(&begin.Dry, "dry", false, "only record, beside the host, what it would have sold; nothing is "+

@@ -61,7 +61,7 @@ var ErrNotOffered = errors.New("the aggregate was not offered")
 type (
 	// Command is one of those below.
 	Command interface{ given() time.Time }
-	// Offer says that a broker has the aggregate.
+	// Offer says that a broker has the aggregate; another one than before, while no broker has what it asked for.
 	Offer struct {
 		At     time.Time
 		Broker string
@@ -118,7 +118,7 @@ func decide(s State, c Command) ([]Event, error) {
 	}
 	switch c := c.(type) {
 	case Offer:
-		if s.Status == "" {
+		if s.Status == "" || s.Status == events.DealPending && s.Broker != c.Broker {
 			return []Event{&messages.DealOffered{Broker: c.Broker, Size: c.Size}}, nil
 		}
 	case Doubt:
@@ -182,7 +182,10 @@ func doubted(said, reason string) string { return fmt.Sprintf("%q: %s", said, re
 func Evolve(s State, e Event) State {
 	switch e := e.(type) {
 	case *messages.DealOffered:
-		s.Status, s.Broker, s.Size, s.Inserted = events.DealPending, e.GetBroker(), e.GetSize(), e.GetAt().AsTime()
+		s = State{
+			Status: events.DealPending, Broker: e.GetBroker(), Size: e.GetSize(), Inserted: e.GetAt().AsTime(),
+			Doubts: s.Doubts, Doubted: s.Doubted,
+		}
 	case *messages.DealSigned:
 		s.Status, s.Deal, s.Signed = events.DealSigned, e.GetDeal(), e.GetAt().AsTime()
 	case *messages.DealApproved:

@@ -1,6 +1,7 @@
 package deal_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,7 +10,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -50,7 +51,7 @@ func stored(t rapid.TB, e deal.Event) deal.Event {
 
 // TestStories runs the scripts in testdata. Lines are
 //
-//	offer
+//	offer [broker=NAME]
 //	report STATUS [deal=NAME] [bad=(CID,CID)] [part=N parts=N] [by=NAME] [reason=WHY]
 //	doubt said=WHAT reason=WHY
 //	show
@@ -98,7 +99,7 @@ func commandOf(t *testing.T, d *datadriven.TestData, at time.Time) deal.Command 
 	}
 	switch d.Cmd {
 	case "offer":
-		return deal.Offer{At: at, Broker: "http", Size: 1 << 20}
+		return deal.Offer{At: at, Broker: cmp.Or(text("broker"), "http"), Size: 1 << 20}
 	case "doubt":
 		return deal.Doubt{At: at, Said: text("said"), Reason: text("reason")}
 	case "report":
@@ -142,7 +143,7 @@ func TestAListOfBadPiecesComesInParts(t *testing.T) {
 			}
 			s = next
 		}
-		if diff := cmp.Diff(bad, s.Bad); diff != "" || s.Status != events.DealRejected || s.By != "anna" {
+		if diff := gocmp.Diff(bad, s.Bad); diff != "" || s.Status != events.DealRejected || s.By != "anna" {
 			t.Errorf("%d pieces: %s by %q (-want +got):\n%s", n, s.Status, s.By, diff)
 		}
 	}
@@ -189,7 +190,7 @@ func finalIsFinal(t *rapid.T) {
 		if before.Final() {
 			same := before
 			same.Doubts, same.Doubted = s.Doubts, s.Doubted
-			if diff := cmp.Diff(same, s); diff != "" {
+			if diff := gocmp.Diff(same, s); diff != "" {
 				t.Fatalf("%s is changed by %+v:\n%s", before.Status, c, diff)
 			}
 		}
@@ -201,7 +202,7 @@ func finalIsFinal(t *rapid.T) {
 		if r, ok := c.(deal.Report); ok && r.Status == events.DealRejected && !s.Final() {
 			continue // A list that is begun anew.
 		}
-		if diff := cmp.Diff(s, again); diff != "" || len(all) > 0 {
+		if diff := gocmp.Diff(s, again); diff != "" || len(all) > 0 {
 			t.Fatalf("%+v again brings %v:\n%s", c, all, diff)
 		}
 	}

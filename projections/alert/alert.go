@@ -62,9 +62,10 @@ type Alert struct {
 	Reason       string    `json:"reason,omitempty"` // why it is cleared
 }
 
-// Mute and Channel are shown as the core has them.
 type (
-	Mute    = alert.Mute
+	// Mute is shown as the core has it.
+	Mute = alert.Mute
+	// Channel is shown as the core has it.
 	Channel = alert.Channel
 )
 

@@ -244,11 +244,13 @@ fromAll()
         CopiesReleased: understood(function () {}),
 
         DealOffered: understood(function (s, said, aggregate) {
+            var before = s.deal_pending[aggregate]; // With another broker.
             delete s.aggregate_queue[aggregate];
             s.inner.deals[aggregate] = "deal_pending";
             s.deal_pending[aggregate] = {
                 status: "PENDING", broker: said.broker || "", size: said.size, deal: "", inserted: said.at, signed: null,
-                processed: null, bad: [], badPieces: 0, reason: "", by: "", timesDoubted: 0,
+                processed: null, bad: [], badPieces: 0, reason: "", by: "",
+                timesDoubted: before ? before.timesDoubted : 0,
             };
         }),
         DealSigned: about(function (d, said) { Object.assign(d, { status: "SIGNED", signed: said.at }); }),

@@ -61,8 +61,8 @@ func MakeRoom(w node.Wiring) (made actors.Room, answers any, err error) {
 			alerts := w.Alerting(c.Base)
 			return room.New(room.Deps{
 				Base: c.Base, Settings: settings(set), Contents: contents,
-				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Turns: turns, Broker: broker, Decide: cargo.Decide,
-				Broken: broken,
+				Copies: kept.butFor(proofsShare(set.Size)), Proofs: kept, Turns: turns, Broker: broker,
+				Decide: cargo.Decide, Broken: broken,
 				Tell: func(n room.Notice) {
 					alerts.RaiseAbout(health.AlertAggregation, n.About, n.Text, n.Hint)
 				},

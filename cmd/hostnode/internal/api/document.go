@@ -47,7 +47,8 @@ func newAPI(mux humago.Mux) huma.API {
 	ourErrors()
 	format := huma.DefaultJSONFormat
 	schemas := huma.NewMapRegistry("#/components/schemas/", nameOf)
-	schemas.RegisterTypeAlias(reflect.TypeFor[replay.Facts](), reflect.TypeFor[map[string]string]()) // As they are written.
+	// As they are written.
+	schemas.RegisterTypeAlias(reflect.TypeFor[replay.Facts](), reflect.TypeFor[map[string]string]())
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

@@ -84,7 +84,8 @@ func (e *exam) measureFiles(context.Context) (f files, err error) {
 	for setting, path := range map[string]string{
 		"alerts.keyFile": c.Alerts.KeyFile, "api.keyFile": c.API.KeyFile, "serveEvents.keyFile": c.ServeEvents.KeyFile,
 		"eventStore.passwordFile": c.EventStore.PasswordFile, "cluster.tls.keyFile": c.Cluster.TLS.KeyFile,
-		"account.passwordFile": c.Account.PasswordFile, "cluster.etcd.keyFile": c.Cluster.Etcd.KeyFile, "sectors.remote.tokenFile": c.Sectors.Remote.TokenFile,
+		"account.passwordFile": c.Account.PasswordFile, "cluster.etcd.keyFile": c.Cluster.Etcd.KeyFile,
+		"sectors.remote.tokenFile":             c.Sectors.Remote.TokenFile,
 		"aggregation.broker.tokenFile":         c.Aggregation.Broker.TokenFile,
 		"aggregation.broker.callbackTokenFile": c.Aggregation.Broker.CallbackTokenFile,
 	} {

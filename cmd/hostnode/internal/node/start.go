@@ -60,7 +60,9 @@ func (s *start) does(what string) { s.notes(func(f *health.Facts) { f.WaitsFor =
 
 func (s *start) stops(now time.Time) {
 	s.notes(func(f *health.Facts) {
-		*f = health.Facts{Stage: health.Stopping, StageSince: now, DataDir: f.DataDir, Typed: f.Typed, Account: f.Account}
+		*f = health.Facts{
+			Stage: health.Stopping, StageSince: now, DataDir: f.DataDir, Typed: f.Typed, Account: f.Account,
+		}
 	})
 }
 
