@@ -215,6 +215,7 @@ func (c *clientOf) request() *cobra.Command {
 			return cli.Show(c.App, posted{
 				ID: r.ID, Client: r.Client, Price: requester.Price(r),
 				Slots: r.Ask.Slots, MaxSlotLoss: r.Ask.MaxSlotLoss,
+				all: uint64(max(c.Config.Sales.MaxSlotsPerRequest, 0)) >= r.Ask.Slots,
 			}, printPosted)
 		}),
 	}
@@ -239,12 +240,17 @@ type posted struct {
 	Price       events.Amount    `json:"price"`
 	Slots       uint64           `json:"slots"`
 	MaxSlotLoss uint64           `json:"maxSlotLoss"`
+	all         bool             // a host with these settings may fill all of them
 }
 
 func printPosted(p *cli.Printer, v posted) error {
 	p.Line("request      %s of account %s", v.ID, v.Client)
 	p.Line("paid         %s, of which the contract returns what no host earns",
 		money.Base(v.Price.String()))
+	if v.all {
+		p.Line("it starts    when all %s are filled", cli.Count(v.Slots, "slot"))
+		return nil
+	}
 	p.Line("it starts    when all %s are filled; by default a host fills at most %d of them, and with "+
 		"--sales-max-slots-per-request %d all of them", cli.Count(v.Slots, "slot"), v.MaxSlotLoss, v.Slots)
 	return nil
