@@ -175,8 +175,8 @@ func (r *Room) look(a *shell.Turn, aggregate string) {
 	d.here = d.here || begun && !withdraw
 }
 
-// elsewhere reports whether a broker that the settings no longer name has what it asked for. The aggregate is not offered
-// to another one: that would be a second deal about the same bytes.
+// elsewhere reports whether a broker that the settings no longer name has what it asked for. The aggregate is not
+// offered to another one: that would be a second deal about the same bytes.
 func (r *Room) elsewhere(d *dealing) bool {
 	return d.Durable.Status == events.DealSigned && d.Durable.Broker != r.BrokerName
 }
