@@ -57,7 +57,7 @@ type Child struct {
 type Fault struct {
 	Text                    string
 	Away, Deadline, Cancel  bool
-	Refused, Config         bool
+	Refused, Config, Listen bool
 	Member                  events.Member
 	IsOfMember, IsThatLarge bool
 }
@@ -70,6 +70,7 @@ func faultOf(err error) Fault {
 		Text: err.Error(), Away: errors.Is(err, events.ErrMemberAway), Cancel: errors.Is(err, context.Canceled),
 		Deadline: errors.Is(err, context.DeadlineExceeded), IsThatLarge: errors.Is(err, cluster.ErrTooLarge),
 		Refused: errors.Is(err, cluster.ErrRefused), Config: errors.Is(err, cluster.ErrConfig),
+		Listen: errors.Is(err, cluster.ErrListen),
 	}
 	if m, ok := errors.AsType[*events.MemberError](err); ok {
 		f.IsOfMember, f.Member, f.Text = true, m.Member, m.Text
@@ -88,7 +89,7 @@ func (f Fault) err() error {
 	for err, is := range map[error]bool{
 		events.ErrMemberAway: f.Away, context.Canceled: f.Cancel,
 		context.DeadlineExceeded: f.Deadline, cluster.ErrTooLarge: f.IsThatLarge,
-		cluster.ErrRefused: f.Refused, cluster.ErrConfig: f.Config,
+		cluster.ErrRefused: f.Refused, cluster.ErrConfig: f.Config, cluster.ErrListen: f.Listen,
 	} {
 		if is {
 			errs = append(errs, err)

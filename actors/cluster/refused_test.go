@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sirupsen/logrus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/hostnode/hostnode/actors/cluster"
@@ -36,11 +35,7 @@ func TestAnAddressThatIsInUseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	c, err := cluster.Open(t.Context(), cfg, logrus.NewEntry(logrus.New()))
-	if err == nil {
-		c.Close()
-	}
-	wantText(t, err, cluster.ErrListen, cfg.Listen)
+	wantText(t, startProcess(t, cfg).opened(), cluster.ErrListen, cfg.Listen)
 }
 
 func TestAMemberWithOtherFactsIsRefusedOnBothSides(t *testing.T) {
