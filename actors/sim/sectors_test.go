@@ -32,7 +32,12 @@ func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 		},
 	}
 	// Beside a call that is rare itself, such as those about faults, the host is seldom killed elsewhere.
-	dying := Scenario{Die: 60, Requests: 1, MaxSteps: 6_000, Sectors: Sectors{Begin: 8, Damage: 20, Orders: 100}}
+	dying := Scenario{Die: 60, Requests: 1, MaxSteps: 6_000, Sectors: Sectors{Begin: 8, Damage: 20, Orders: 400}}
+	// Some calls are few in a life, such as those at its end.
+	few := Scenario{
+		Fail: 150, Lose: 150, Delay: 150, Twice: 150, Requests: 1, MaxSteps: 6_000,
+		Sectors: Sectors{Begin: 8, Damage: 10, Orders: 300},
+	}
 	seen := map[Fault]int{}
 	missing := func() (list []Fault) {
 		want := []Fault{
@@ -70,6 +75,8 @@ func TestEveryFaultOccursAtEveryCallOfSectors(t *testing.T) {
 		switch seed % 4 {
 		case 1:
 			sc = dying
+		case 2:
+			sc = few
 		case 3:
 			sc = troubled
 		}

@@ -156,6 +156,7 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 	// Elsewhere the host is seldom killed beside a call that is rare itself, such as those at the end of a sale.
 	dying := Scenario{Die: 40, MaxSteps: 4_000}
 	rotting := Scenario{Die: 40, BitRot: 8, MaxSteps: 4_000}
+	clustered := Scenario{Cluster: 40, Requests: 3, MaxSteps: 4_000}
 	contested := often
 	contested.Competitor, contested.Die = 60, 40
 	troubled := Scenario{
@@ -207,8 +208,10 @@ func TestEveryFaultOccursAtEveryPort(t *testing.T) {
 			sc = lying
 		case 5:
 			sc = rotting
-		case 6, 7:
+		case 6:
 			sc = dying
+		case 7:
+			sc = clustered
 		}
 		for f, n := range Run(t, seed, sc).Faults { // Whether it ends well is checked by other tests.
 			seen[f] += n
