@@ -40,7 +40,9 @@ func TestEverythingIsAccountedForWhateverHappens(t *testing.T) {
 
 // With the race detector it takes ten times as long, so there only the scenarios run in which much happens at once.
 func TestEverythingIsAccountedForWhenMuchHappensAtOnce(t *testing.T) {
-	runAll(t, func(name string) bool { return name == "everything" || name == "members" || strings.Contains(name, "And") })
+	runAll(t, func(name string) bool {
+		return name == "everything" || name == "members" || strings.Contains(name, "And")
+	})
 }
 
 func runAll(t *testing.T, runs func(scenario string) bool) {
