@@ -288,18 +288,23 @@ func TestTroubleThatWasToldBeforeARestartIsOver(t *testing.T) {
 	})
 }
 
+// dealStaysAt offers an aggregate, the deal about which comes no further, and returns its CID.
+func dealStaysAt(h *host, status events.DealStatus) string {
+	h.world.lie = func(a string) (events.DealReport, error) {
+		return events.DealReport{Aggregate: a, Status: status}, nil
+	}
+	for n := range 4 {
+		_, _ = h.request(h.add(n, 1<<16))
+	}
+	h.pass(5 * time.Minute)
+	return h.cargo().Ferries()[0].Aggregate
+}
+
 // The settings name another broker after one has signed: the aggregate is not offered there, and operators are told
 // once. When they say that the deal failed, its pieces are offered to the new broker.
 func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
 	inTime(t, func(h *host) {
-		h.world.lie = func(a string) (events.DealReport, error) {
-			return events.DealReport{Aggregate: a, Status: events.DealSigned}, nil
-		}
-		for n := range 4 {
-			_, _ = h.request(h.add(n, 1<<16))
-		}
-		h.pass(5 * time.Minute)
-		first := h.cargo().Ferries()[0].Aggregate
+		first := dealStaysAt(h, events.DealSigned)
 		for range 2 {
 			h.world.crash()
 			h.set.BrokerName, h.world.lie, h.told = "new", nil, nil
@@ -327,14 +332,7 @@ func TestADealWithABrokerThatIsConfiguredNoMoreIsTold(t *testing.T) {
 // The settings name another broker before one has signed: the aggregate is offered there, and the deal names it.
 func TestADealThatNobodySignedGoesToTheBrokerThatIsConfigured(t *testing.T) {
 	inTime(t, func(h *host) {
-		h.world.lie = func(a string) (events.DealReport, error) {
-			return events.DealReport{Aggregate: a, Status: events.DealPending}, nil
-		}
-		for n := range 4 {
-			_, _ = h.request(h.add(n, 1<<16))
-		}
-		h.pass(5 * time.Minute)
-		first := h.cargo().Ferries()[0].Aggregate
+		first := dealStaysAt(h, events.DealPending)
 		h.world.crash()
 		h.set.BrokerName, h.world.lie = "new", nil
 		h.world.offers = map[string]events.DealReport{} // The new one has none.
