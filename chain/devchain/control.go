@@ -134,8 +134,10 @@ func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 		if err != nil {
 			return fmt.Errorf("fill a block: %w", err)
 		}
-		// The mempool may still have it, if it has not yet caught up with the last block.
-		if err := c.eth.APIBackend.SendTx(ctx, tx); err != nil && !errors.Is(err, txpool.ErrAlreadyKnown) {
+		// The mempool may still have work with this nonce, this or with another fee: what did not come into the last block,
+		// or has not yet been promoted.
+		err = c.eth.APIBackend.SendTx(ctx, tx)
+		if err != nil && !errors.Is(err, txpool.ErrAlreadyKnown) && !errors.Is(err, txpool.ErrReplaceUnderpriced) {
 			return fmt.Errorf("fill a block: %w", err)
 		}
 		nonce++
