@@ -25,6 +25,7 @@ type dealing struct {
 	tries   int
 	polls   int  // the number of the newest poll
 	told    bool // operators know that it is silent
+	heard   bool // it has answered since the room was started
 	here    bool // the broker may have an offer that was made after it was withdrawn
 	settled bool // what became of it is on its way into the ledger of pieces
 	// by is who reports, while the broker is told that the offer is withdrawn.
@@ -209,10 +210,11 @@ func (r *Room) onAsked(a *shell.Turn, m asked, err error) {
 	case err != nil:
 		r.onSilent(d, m.aggregate, err)
 	default:
-		if d.told && r.Over != nil {
+		// The life before may have told of its silence.
+		if (d.told || !d.heard && d.Durable.Doubted == "") && r.Over != nil {
 			r.Over(m.aggregate)
 		}
-		d.silent, d.tries, d.told = time.Time{}, 0, false
+		d.silent, d.tries, d.told, d.heard = time.Time{}, 0, false, true
 		r.onReport(a, d, m)
 	}
 	if d.by != nil {

@@ -208,6 +208,11 @@ func TestAPersonReportsAFailedAggregate(t *testing.T) {
 }
 
 func TestASilentBrokerIsToldOnce(t *testing.T) {
+	t.Run("and it is over", func(t *testing.T) { aSilentBrokerIsToldOnce(t, false) })
+	t.Run("and it is over after a restart", func(t *testing.T) { aSilentBrokerIsToldOnce(t, true) })
+}
+
+func aSilentBrokerIsToldOnce(t *testing.T, restarted bool) {
 	inTime(t, func(h *host) {
 		for n := range 4 {
 			_, _ = h.request(h.add(n, 1<<16))
@@ -217,6 +222,10 @@ func TestASilentBrokerIsToldOnce(t *testing.T) {
 		h.pass(3 * time.Hour)
 		if len(h.told) != 1 || !strings.Contains(h.told[0].Text, "no answer since") {
 			t.Errorf("told %v", h.told)
+		}
+		if restarted {
+			h.world.crash()
+			h.goOn()
 		}
 		h.world.set(func(w *world) { w.away = false })
 		h.pass(10 * time.Minute)
@@ -281,7 +290,9 @@ func TestTroubleThatWasToldBeforeARestartIsOver(t *testing.T) {
 		h.world.set(func(w *world) { w.away = false })
 		h.pass(time.Hour)
 		slices.Sort(h.over)
-		h.over = slices.DeleteFunc(h.over, func(about string) bool { return strings.HasPrefix(about, "make/") })
+		h.over = slices.DeleteFunc(h.over, func(about string) bool {
+			return strings.HasPrefix(about, "make/") || about == h.cargo().Ferries()[0].Aggregate
+		})
 		if want := []string{"queue", "release", "sources"}; !slices.Equal(h.over, want) {
 			t.Errorf("over is %v, want %v", h.over, want)
 		}

@@ -128,11 +128,16 @@ func (f Facts) command(words string) string {
 }
 
 // Typed is what a person types around the words of a command, so that it means a host: sudo -u of the host's user, and
-// a flag that names the file of its settings or its directory.
-type Typed struct{ Before, After string }
+// a flag that names the file of its settings or its directory. Start is what starts the host, if that is not "run".
+type Typed struct{ Before, After, Start string }
 
 // Command is a whole command.
-func (t Typed) Command(words string) string { return t.Before + "hostnode " + words + t.After }
+func (t Typed) Command(words string) string {
+	if words == "run" && t.Start != "" {
+		return t.Start
+	}
+	return t.Before + "hostnode " + words + t.After
+}
 
 func notRunning(f Facts) (reason, hint string) {
 	return when(f.Stage == NotRunning,

@@ -50,6 +50,12 @@ var cells = []cell{
 		health.No, health.No, "", "no host is running in /data", "hostnode run --data-dir /data",
 	},
 	{
+		"not-running", func(f *health.Facts) {
+			f.Stage, f.Typed = health.NotRunning, health.Typed{After: " --config f", Start: "systemctl start hostnode"}
+		},
+		health.No, health.No, "", "no host is running in /data", "start it: systemctl start hostnode",
+	},
+	{
 		"never-run", func(f *health.Facts) { f.Stage = health.NeverRun },
 		health.No, health.Yes, "", "no host has ever run in /data", "hostnode run --data-dir /data",
 	},

@@ -38,8 +38,8 @@ func TestServingSaysWhatAHostNeedsAndThatItIsOver(t *testing.T) {
 	lines := bufio.NewScanner(read)
 	for _, want := range []string{
 		"^serving +1 dataset$",
-		"^host +hostnode run --data-dir " + regexp.QuoteMeta(dir) +
-			` --content-sources http://127.0.0.1:\d+ --sales-max-slots-per-request 5$`,
+		`^host +hostnode run --content-sources http://127.0.0.1:\d+ --sales-max-slots-per-request 5 --data-dir ` +
+			regexp.QuoteMeta(dir) + "$",
 		"^stopped$",
 	} {
 		if !lines.Scan() || !regexp.MustCompile(want).MatchString(lines.Text()) {

@@ -155,8 +155,8 @@ func (c *clientOf) serve() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "serving      %s\n", cli.Count(len(all), "dataset"))
-			fmt.Fprintf(cmd.OutOrStdout(), "host         %s%s\n",
-				c.Typed.Command("run"), fetchesFrom(c.Config, "http://"+listener.Addr().String(), all))
+			fmt.Fprintf(cmd.OutOrStdout(), "host         %s\n",
+				c.Typed.Command("run"+fetchesFrom(c.Config, "http://"+listener.Addr().String(), all)))
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}

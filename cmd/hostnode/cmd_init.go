@@ -40,8 +40,6 @@ const (
 	localDev = "dev"
 	// served is where hostnode client serves what is to be fetched, and slotsOfClient how many slots its files have.
 	served, slotsOfClient = "http://" + clientListen, "3"
-	// packaged is the file of the Debian package, whose service reads it.
-	packaged = "/etc/hostnode/hostnode.yaml"
 	// maxTries is how often an answer is asked for that cannot be used.
 	maxTries = 5
 	// lookTime is how long the chain may take to answer.
@@ -538,7 +536,7 @@ func (w *wizard) next(c config.Loaded, done *begun) {
 	if done.Availability == nil {
 		done.Next = append(done.Next, "put space on offer: "+w.Typed.Before+"hostnode availability add --help")
 	}
-	if done.File == packaged {
+	if done.File == cli.Packaged {
 		done.Next = append(done.Next, "start the host, as root: systemctl enable --now hostnode")
 	} else {
 		done.Next = append(done.Next, "start the host: "+w.Typed.Command("run"))

@@ -57,13 +57,19 @@ type App struct {
 	Machines []api.Machine
 }
 
+// Packaged is the settings' file of the Debian package, whose service reads it.
+const Packaged = "/etc/hostnode/hostnode.yaml"
+
 // Settings reads the configuration for a command.
 func (a *App) Settings(cmd *cobra.Command) (config.Loaded, error) {
 	c, err := config.Load(config.Sources{Environ: a.Environ, Flags: cmd.Flags()})
 	a.Secrets, a.Typed = c.Secrets(), health.Typed{Before: as(a.Environ, c.DataDir), After: c.Where()}
-	if a.Dry {
+	switch {
+	case a.Dry:
 		c.Config = dry.Place(c.Config)
 		a.Typed.After = " --data-dir " + c.DataDir
+	case c.File == Packaged:
+		a.Typed.Start = "systemctl start hostnode"
 	}
 	a.Config = c.Config
 	return c, err
