@@ -145,8 +145,8 @@ type Room struct {
 	failing map[string]bool   // what fails, and operators know it; false: they know that it does not
 }
 
-// Panicked ends the calls of a room that panicked: its successor begins its own.
-func (r *Room) Panicked() { r.effects.Cancel() }
+// Ended ends the calls of the room: its successor begins its own.
+func (r *Room) Ended() { r.effects.Cancel() }
 
 // Messages of the room to itself.
 type (

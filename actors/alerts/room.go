@@ -98,8 +98,8 @@ type Room struct {
 	effects shell.Effects[struct{}, alert.Delivery]
 }
 
-// Panicked ends the deliveries of a room that panicked: its successor begins its own.
-func (r *Room) Panicked() { r.effects.Cancel() }
+// Ended ends the deliveries of the room: its successor begins its own.
+func (r *Room) Ended() { r.effects.Cancel() }
 
 // tick is a look at what has an end.
 type tick struct{}

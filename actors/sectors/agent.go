@@ -123,8 +123,8 @@ func (s *Agent) say(e sector.Event) {
 	entry.Info(said)
 }
 
-// Panicked ends the call of an agent that panicked: the next one begins its own.
-func (s *Agent) Panicked() { s.effects.Cancel() }
+// Ended ends the call of the agent: the next one begins its own.
+func (s *Agent) Ended() { s.effects.Cancel() }
 
 // Receive handles a message.
 func (s *Agent) Receive(a *shell.Turn, msg any) {

@@ -209,8 +209,8 @@ func New(d Deps) *Sectors {
 	return s
 }
 
-// Panicked ends the calls of all agents, which end with it.
-func (s *Sectors) Panicked() { s.end() }
+// Ended ends the calls of all agents, which end with it.
+func (s *Sectors) Ended() { s.end() }
 
 // Receive implements shell.Behavior.
 func (s *Sectors) Receive(a *shell.Turn, msg any) {

@@ -139,8 +139,8 @@ func New(e *Deps, slot events.SlotID, request events.RequestID, index uint64,
 	return s
 }
 
-// Panicked ends the calls of an agent that panicked; its successor begins its own.
-func (s *Agent) Panicked() { s.effects.Cancel() }
+// Ended ends the calls of the agent; its successor begins its own.
+func (s *Agent) Ended() { s.effects.Cancel() }
 
 func (s *Agent) fields() *logrus.Entry {
 	st := s.journal.Durable

@@ -152,8 +152,8 @@ type Behavior interface {
 	Receive(a *Turn, msg any)
 }
 
-// A behavior with a method Panicked has it called after a panic, to end what it has begun; its
-// successor goes on from the record.
+// A behavior with a method Ended has it called when its actor has panicked or is stopped, to end what it has begun; its
+// successor, in this process or another one, goes on from the record.
 
 // Turn is what an actor may do while it handles a message.
 type Turn struct {
@@ -257,7 +257,10 @@ func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 		switch m := c.Message().(type) {
 		case *actor.Started:
 			msg = Started{}
-		case *actor.Stopping, *actor.Stopped, *actor.Restarting, *actor.Terminated, *actor.PoisonPill:
+		case *actor.Stopping:
+			end(b)
+			return
+		case *actor.Stopped, *actor.Restarting, *actor.Terminated, *actor.PoisonPill:
 			return
 		default:
 			msg = m
@@ -278,15 +281,19 @@ func (rt *Runtime) props(name string, b Behavior, parent Ref) *actor.Props {
 // failed ends an actor that panicked and tells its parent.
 func (rt *Runtime) failed(c actor.Context, b Behavior, self, parent Ref, p *Panicked) {
 	rt.tellPanic(self.Name, p)
-	if f, ok := b.(interface{ Panicked() }); ok {
-		f.Panicked()
-	}
+	end(b)
 	err := fmt.Errorf("actor %s: %w", self.Name, p)
 	if parent.pid == nil {
 		rt.RootFailed(err)
 	}
 	parent.Tell(ChildFailed{self, err, p.about})
 	c.Stop(c.Self())
+}
+
+func end(b Behavior) {
+	if begun, ok := b.(interface{ Ended() }); ok {
+		begun.Ended()
+	}
 }
 
 // Context returns a context that ends with the runtime.

@@ -43,6 +43,47 @@ func TestAPanicOfAChildReachesItsParentAndStopsTheChild(t *testing.T) {
 	})
 }
 
+// begins is a behavior that has begun what is to be ended.
+type begins struct{ ended *int }
+
+func (b begins) Receive(_ *Turn, msg any) {
+	if msg == "panic" {
+		panic("on purpose")
+	}
+}
+
+func (b begins) Ended() { *b.ended++ }
+
+func TestAnActorThatPanicsOrIsStoppedEndsWhatItHasBegun(t *testing.T) {
+	for name, end := range map[string]func(Ref){
+		"panics":     func(r Ref) { r.Tell("panic") },
+		"is stopped": Ref.Stop,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, rt *Runtime) {
+				var child Ref
+				ended := 0
+				rt.Root("parent", behaviorFunc(func(a *Turn, msg any) {
+					if msg == (Started{}) {
+						child = a.Spawn("child", begins{&ended})
+					}
+				}))
+				synctest.Wait()
+				child.Tell("more")
+				synctest.Wait()
+				if ended != 0 {
+					t.Fatal("it was ended")
+				}
+				end(child)
+				synctest.Wait()
+				if ended == 0 {
+					t.Error("what it has begun goes on")
+				}
+			})
+		})
+	}
+}
+
 func TestAfterAKillNothingIsDelivered(t *testing.T) {
 	bubble(t, func(t *testing.T, rt *Runtime) {
 		heard := 0

@@ -146,6 +146,9 @@ func New(e Deps) *Validator {
 	return v
 }
 
+// Ended ends the calls of the validator: its successor begins its own.
+func (v *Validator) Ended() { v.effects.Cancel() }
+
 // Receive implements shell.Behavior.
 func (v *Validator) Receive(a *shell.Turn, msg any) {
 	defer v.publish()
