@@ -47,13 +47,13 @@ func TestMembersKnowEachOtherByTheirCertificates(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), shortLease)
 		if _, err := all[way[0]].Call(ctx, way[1], []byte("hello")); !errors.Is(err, events.ErrMemberAway) {
 			t.Errorf("%v: %v", way, err)
-		} else if !strings.Contains(err.Error(), "tls: ") {
+		} else if way[0] == "m1" && !strings.Contains(err.Error(), "tls: ") { // What m1 said to m3 may be lost on the way.
 			t.Errorf("%v: the error does not say why: %v", way, err)
 		}
 		cancel()
 	}
 	all["m1"].logs("certificate signed by unknown authority")
-	for _, m := range []events.Member{"m1", "m3"} { // What m1 said to m3 may be lost on the way.
+	for _, m := range []events.Member{"m1", "m3"} {
 		all[m].logs("must be of one authority")
 	}
 }
