@@ -134,8 +134,8 @@ func (c *Chain) burn(ctx context.Context, parent *types.Header) error {
 		if err != nil {
 			return fmt.Errorf("fill a block: %w", err)
 		}
-		// The mempool may still have work with this nonce, this or with another fee: what did not come into the last block,
-		// or has not yet been promoted.
+		// The mempool may still have work with this nonce, with this fee or another one: it did not come into the
+		// last block, or was not yet promoted.
 		err = c.eth.APIBackend.SendTx(ctx, tx)
 		if err != nil && !errors.Is(err, txpool.ErrAlreadyKnown) && !errors.Is(err, txpool.ErrReplaceUnderpriced) {
 			return fmt.Errorf("fill a block: %w", err)

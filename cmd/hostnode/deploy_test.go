@@ -222,7 +222,9 @@ func TestTheUnitStartsWhatThePackageHas(t *testing.T) {
 		t.Errorf("a host takes %s to end, and is killed after %s", endTime, patience)
 	}
 	recipe := read(t, packages+"nfpm.yaml")
-	for _, path := range []string{cli.Packaged, "docs/hostnode.example.yaml", "package/postinst", "package/prerm", "package/postrm"} {
+	for _, path := range []string{
+		cli.Packaged, "docs/hostnode.example.yaml", "package/postinst", "package/prerm", "package/postrm",
+	} {
 		if !strings.Contains(recipe, path) {
 			t.Errorf("the package has no %s", path)
 		}

@@ -153,8 +153,8 @@ func (h *host) begin(out *output, args ...string) *exec.Cmd {
 	h.t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // If it has ended, there is nobody to tell.
 		if err := cmd.Wait(); h.t.Failed() {
-			said := out.String()
-			h.t.Logf("%v ended with %v:\n%s", args, err, said[max(0, len(said)-2000):]) // What failed is not to be lost above it.
+			said := out.String() // Its end: what failed is not to be lost above it.
+			h.t.Logf("%v ended with %v:\n%s", args, err, said[max(0, len(said)-2000):])
 		}
 	})
 	return cmd
