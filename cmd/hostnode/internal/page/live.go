@@ -17,7 +17,7 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// beatEvery is how often a browser hears something while nothing changes, so that within five seconds it can say
 	// that it hears nothing any more.
-	beatEvery = 2 * time.Second
+	beatEvery = time.Second
 	// beatTime is how long a browser may take for a message.
 	beatTime = 10 * time.Second
 	maxLive  = 200

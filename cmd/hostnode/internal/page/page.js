@@ -6,7 +6,7 @@
 // Locks, as over plain HTTP from another machine), each asks every few seconds instead.
 "use strict";
 (() => {
-  const live = "/page/live", silence = 4500, pause = 1000;
+  const live = "/page/live", silence = 3500, pause = 1000;
   const main = document.getElementById("main"), contact = document.getElementById("contact");
   const tabs = "BroadcastChannel" in window ? new BroadcastChannel("hostnode") : { postMessage() {} };
   let heard = Date.now(), position = null, shownAt = Date.now(), asking = false, wanted = false;
@@ -39,7 +39,7 @@
       const answer = await fetch(live + "?once=yes");
       if (answer.ok) heartbeat(await answer.json());
     } catch { /* The host does not answer, which is said after a while. */ }
-    setTimeout(poll, 3000);
+    setTimeout(poll, 2000);
   };
   if (navigator.locks && "BroadcastChannel" in window) navigator.locks.request("hostnode", listen);
   else poll();
