@@ -1,6 +1,7 @@
 package housetest
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
@@ -57,13 +58,14 @@ type testedPackage struct {
 
 // misshared lists the mistakes in the shares.
 func misshared(shares []share, packages map[string]*testedPackage) (wrong []string) {
-	of, apart, owners := map[string]string{}, map[string]string{}, map[string]int{}
+	of, apart, owners, raced := map[string]string{}, map[string]string{}, map[string]int{}, map[string]bool{}
 	for _, p := range packages {
 		for test := range p.tests {
 			owners[test]++
 		}
 	}
 	for _, s := range shares {
+		raced[s.pkg] = raced[s.pkg] || s.target == "race"
 		p, had := packages[s.pkg], of[s.pkg] != ""
 		switch _, isTest := packages[s.pkg].has(s.test); {
 		case p == nil:
@@ -72,9 +74,6 @@ func misshared(shares []share, packages map[string]*testedPackage) (wrong []stri
 			wrong = append(wrong, s.pkg+" is there twice")
 		case s.test == "":
 			of[s.pkg] = s.target
-			if s.target != "race" && p.atOnce != "" {
-				wrong = append(wrong, s.pkg+" runs things at once and belongs to race: "+p.atOnce)
-			}
 		case !isTest:
 			wrong = append(wrong, s.pkg+" has no test "+s.test)
 		case owners[s.test] > 1:
@@ -89,8 +88,11 @@ func misshared(shares []share, packages map[string]*testedPackage) (wrong []stri
 		if of[pkg] == "" {
 			wrong = append(wrong, pkg+" is missing")
 		}
+		if p.atOnce != "" && !raced[pkg] {
+			wrong = append(wrong, pkg+" runs things at once and belongs to race, at least in part: "+p.atOnce)
+		}
 		for test, less := range p.tests {
-			if less && of[pkg] == "race" && apart[test] == "" {
+			if less && cmp.Or(apart[test], of[pkg]) == "race" {
 				wrong = append(wrong, pkg+" "+test+" does less with -short or the detector, and runs whole nowhere")
 			}
 		}
@@ -252,18 +254,20 @@ func TestAShareThatIsWrongIsSeen(t *testing.T) {
 	}
 	const right = "test ./quiet\nrace ./busy\ntest ./busy TestLong\n"
 	for text, want := range map[string]string{
-		right:                               "",
-		right + "# A remark.\n\n":           "",
-		right + "late ./busy TestB":         "no share",
-		right + "race ./busy":               "twice",
-		right + "race ./gone":               "./gone has no tests",
-		right + "test ./busy TestA":         "no test TestA",
-		right + "test ./busy TestLong":      "follows no line",
-		right + "race ./busy TestB":         "follows no line",
-		right + "test ./busy TestBoth":      "other packages",
-		"race ./busy\ntest ./busy TestLong": "./quiet is missing",
-		"test ./quiet\nrace ./busy\n":       "TestLong does less",
-		"test ./quiet\ntest ./busy\n":       "belongs to race",
+		right:                                             "",
+		right + "# A remark.\n\n":                         "",
+		right + "late ./busy TestB":                       "no share",
+		right + "race ./busy":                             "twice",
+		right + "race ./gone":                             "./gone has no tests",
+		right + "test ./busy TestA":                       "no test TestA",
+		right + "test ./busy TestLong":                    "follows no line",
+		right + "race ./busy TestB":                       "follows no line",
+		right + "test ./busy TestBoth":                    "other packages",
+		"test ./quiet\ntest ./busy\nrace ./busy TestB":    "",
+		"test ./quiet\ntest ./busy\nrace ./busy TestLong": "TestLong does less",
+		"race ./busy\ntest ./busy TestLong":               "./quiet is missing",
+		"test ./quiet\nrace ./busy\n":                     "TestLong does less",
+		"test ./quiet\ntest ./busy\n":                     "belongs to race",
 		"test ./busy TestLong\n" + right[:len(right)-len("test ./busy TestLong\n")]: "follows no line",
 	} {
 		shares, wrong := readShares(text)

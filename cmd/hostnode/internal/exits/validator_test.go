@@ -1,6 +1,7 @@
 package exits
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -98,7 +99,10 @@ func TestARivalThatMissesProofsIsMarkedUntilItsSlotIsFreed(t *testing.T) {
 	}
 	for e, err := range h.store.ReadStream(t.Context(), events.ValidatorStream(w.account("host")), events.ReadStream{}) {
 		ok(t, err)
-		if e.Type == string((&messages.MarkingFailed{}).ProtoReflect().Descriptor().Name()) {
+		// By chance a slot's pointer comes into the downtime and stays there: then the contract takes no marking until the
+		// window has closed.
+		if e.Type == string((&messages.MarkingFailed{}).ProtoReflect().Descriptor().Name()) &&
+			!strings.Contains(string(e.Data), events.ErrDeadlinePassed.Error()) {
 			t.Fatalf("a marking failed: %s", e.Data)
 		}
 	}
