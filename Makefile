@@ -165,10 +165,11 @@ record-history:
 fuzz-smoke:
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
-## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios; and sim-read
+## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios; that each fault occurs; sim-read
 .PHONY: sim
 sim:
 	go test -v -timeout 0 ./actors/sim -run '^TestSeeds$$' -total $(SEEDS)
+	.ci/share sim -timeout 0
 	$(MAKE) sim-read
 
 ## sim-read: the audit and both kinds of views over READS (24) seeds of each scenario; six minutes
