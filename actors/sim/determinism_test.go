@@ -11,7 +11,7 @@ import (
 // Scenarios with panics are left out: messages are counted under a lock there, which is taken in no fixed order.
 func TestSameSeedGivesTheSameRun(t *testing.T) {
 	t.Parallel()
-	many := uint64(3)
+	many := uint64(2)
 	if testing.Short() {
 		many = 1
 	}
