@@ -152,8 +152,9 @@ func show(t *testing.T, every time.Duration) (h *standIn, master, inside *os.Fil
 // What the host records is seen without waiting; what it does not tell is said; a lost host is said with the age of what
 // is shown, and when it is back it goes on. It is drawn for the size that the terminal has. In the end all is as it was.
 func TestTheScreenFollowsAHostThatGoesAndComesBack(t *testing.T) {
+	_, untouched := terminal(t)
+	before := modeOf(t, untouched)
 	h, master, inside, ended := show(t, time.Hour)
-	before := modeOf(t, inside)
 	if text := drawn(t, master, "at first"); !strings.HasPrefix(text, enter) || !strings.HasSuffix(text, "\x1b[32mSELLING\x1b[0m: at first") {
 		t.Errorf("%q", text)
 	}
