@@ -163,13 +163,12 @@ record-history:
 ## fuzz-smoke: every fuzz target with FUZZTIME (3000x) inputs
 .PHONY: fuzz-smoke
 fuzz-smoke:
-	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+	@FUZZTIME=$(FUZZTIME) BLIND=$(BLIND) .ci/fuzz
 
-## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios; that each fault occurs; sim-read
+## sim: the real actors in a simulated world, SEEDS (2000) over all scenarios; and sim-read
 .PHONY: sim
 sim:
 	go test -v -timeout 0 ./actors/sim -run '^TestSeeds$$' -total $(SEEDS)
-	.ci/share sim -timeout 0
 	$(MAKE) sim-read
 
 ## sim-read: the audit and both kinds of views over READS (24) seeds of each scenario; six minutes

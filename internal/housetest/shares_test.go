@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var targets = []string{"race", "test", "cover", "sim-read", "sim"}
+var targets = []string{"race", "test", "cover", "sim-read", "whole"}
 
 // A share is a line of .ci/shares: it says what runs a package, or one test of it.
 type share struct{ target, pkg, test string }

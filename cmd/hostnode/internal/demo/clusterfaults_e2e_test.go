@@ -79,7 +79,7 @@ func TestClusterFaults(t *testing.T) {
 }
 
 // A short run whose faults are not drawn: the owner is killed while its etcd and a link are away, and comes back.
-func TestCIAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilledAndLinksAreLost(t *testing.T) {
+func TestAHostOfTwoMembersIsPaidAlthoughItsOwnerIsKilledAndLinksAreLost(t *testing.T) {
 	f := newFaultRig(t, program(t), beatOr(t, 150*time.Millisecond), "north", "south")
 	find := func(name string) faultKind {
 		kinds := faultKinds()

@@ -23,9 +23,9 @@ import (
 	"github.com/hostnode/hostnode/chain/signer/signertest"
 )
 
-// TestCIAHostWhoseKeyIsInASignerIsPaid has the key in a fake of clef, or in the clef whose program
+// TestAHostWhoseKeyIsInASignerIsPaid has the key in a fake of clef, or in the clef whose program
 // HOSTNODE_TEST_CLEF names, with the rules of docs/signer.md.
-func TestCIAHostWhoseKeyIsInASignerIsPaid(t *testing.T) {
+func TestAHostWhoseKeyIsInASignerIsPaid(t *testing.T) {
 	newRigWith(t, 120*time.Millisecond, 60*time.Second, false, func(r *rig) []string {
 		var endpoint string
 		if program := os.Getenv("HOSTNODE_TEST_CLEF"); program != "" {
