@@ -78,8 +78,8 @@ type Broker struct {
 	// Kind is http, which asks an outside broker, or sectors, which makes each aggregate a piece of a sector of this
 	// host (sectors.sealer).
 	Kind string `key:"kind" def:"sectors" oneOf:"http sectors"`
-	// URL is where the broker is asked: https://broker.example/api. A changed one is taken for another address of the same
-	// broker; where another broker is, no deal may be open.
+	// URL is where the broker is asked: https://broker.example/api. A changed one is taken for another address of the
+	// same broker; where another broker is, no deal may be open.
 	URL string `key:"url" secret:"url"`
 	// TokenFile has the token that is sent with each request, in a file that only its owner can read.
 	TokenFile string `key:"tokenFile"`
