@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/hostnode/hostnode/actors"
 	"github.com/hostnode/hostnode/actors/admission"
@@ -40,6 +41,7 @@ type host struct {
 	reserve *gate // before each reservation on chain
 	prover  *wholeReader
 	host    *actors.Host
+	log     *logtest.Hook // what the host logs
 	// sealed is called after each block that until sealed.
 	sealed func()
 	// told caches the events of each sale, because tests read them again and again.
@@ -161,6 +163,7 @@ func (w *world) start(name string, o options) *host {
 	if o.quiet {
 		log.SetLevel(logrus.WarnLevel)
 	}
+	h.log = logtest.NewLocal(log)
 	entry := logrus.NewEntry(log)
 	var err error
 	h.repo, err = storage.Open(filepath.Join(o.dir, "slots"), storage.Config{Quota: quota, Place: &storage.Place{
